@@ -2,29 +2,32 @@
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import type { Browser, Page } from "npm:playwright-core@1.65.1";
 
-/** Milliseconds until it counts as hanging, on a slow and busy machine too. */
+/** Milliseconds until the browser counts as hanging, even on a slow and busy machine. */
 const TIMEOUT = 300_000;
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** Where a browser may be: on the PATH alone, since its start needs other programs from there. */
+/**
+ * Paths of possible browsers. Only the PATH is searched, since starting them needs other programs
+ * from there.
+ */
 function candidates(): string[] {
   const folders = (Deno.env.get("PATH") ?? "").split(":");
   const found = folders.flatMap((folder) => NAMES.map((name) => `${folder}/${name}`));
   return [Deno.env.get("PERFDATA_BROWSER") ?? "", ...found];
 }
 
-/** What a page reported while it was open. */
+/** Errors and requests of a page while it was open. */
 export interface PageReport {
-  /** Errors that nothing caught, and dialogs. */
+  /** Uncaught errors and dialogs. */
   readonly errors: string[];
-  /** Addresses other than files that the page asked for. */
+  /** Requested addresses other than files. */
   readonly requests: string[];
 }
 
 let unusable: string | undefined | null = null;
 
-/** Why no page can be opened here, or nothing if one can. */
+/** Returns why no page can be opened on this machine; `undefined` if one can. */
 export async function noBrowser(): Promise<string | undefined> {
   if (unusable !== null) return unusable;
   const browser = await launch([]).catch((error: Error) => error);
@@ -33,7 +36,7 @@ export async function noBrowser(): Promise<string | undefined> {
   return unusable = undefined;
 }
 
-/** Starts the browser; throws where there is none, and where it does not start. */
+/** Starts the browser. Throws if there is none, or it does not start. */
 async function launch(more: readonly string[]): Promise<Browser> {
   const executablePath = candidates().find((name) => {
     try {
@@ -49,7 +52,7 @@ async function launch(more: readonly string[]): Promise<Browser> {
   const { chromium } = await import("npm:playwright-core@1.65.1");
   return await chromium.launch({
     executablePath,
-    // It makes a socket there, whose path may have 107 bytes.
+    // It creates a socket there, whose path may have at most 107 bytes.
     env: { ...Deno.env.toObject(), TMPDIR: "/tmp" },
     timeout: TIMEOUT,
     args: [
@@ -66,8 +69,8 @@ async function launch(more: readonly string[]): Promise<Browser> {
 }
 
 /**
- * Opens a file, or an address of this machine, in a browser, and closes both after `action`; there is no
- * network for a file. Tests ask {@link noBrowser} first.
+ * Opens a file or an address of this machine in a browser, and closes both after `action`. A file
+ * has no network. Call {@link noBrowser} first.
  */
 export async function withPage<T>(
   path: string,

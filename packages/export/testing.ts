@@ -1,15 +1,15 @@
-/** Shared by the tests of this package: a profile to write, and programs that read it. */
+/** Helpers of this package's tests: a profile to write, and programs that read it. */
 import type { Profile } from "@perfdata/profile/profile";
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 
-/** A sample as the test sees it: names from the outermost caller inwards. */
+/** A sample in plain form, with names from the outermost caller inwards. */
 export interface PlainSample {
   /** Event. */
   readonly event: number;
   /** `comm`, pid and tid. */
   readonly thread: readonly [string, number, number];
-  /** Functions, outermost first; what was inlined is marked by a leading `~`. */
+  /** Functions, outermost first; inlined ones begin with `~`. */
   readonly stack: readonly string[];
   /** Period. */
   readonly period: number;
@@ -17,7 +17,7 @@ export interface PlainSample {
   readonly time: number;
 }
 
-/** Names that a careless writer trips over. */
+/** Names that need escaping. */
 export const HOSTILE_NAMES: readonly string[] = [
   "</script><script>document.title='broken'</script>",
   '"><img src=x onerror=document.title=1>',
@@ -28,7 +28,7 @@ export const HOSTILE_NAMES: readonly string[] = [
   "日本語::σ<τ>",
 ];
 
-/** A random number generator whose numbers are the same each time. */
+/** A random number generator with a fixed sequence per seed. */
 export function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -40,8 +40,8 @@ export function numbers(seed: number): (below: number) => number {
 }
 
 /**
- * Samples of threads that get other names: `g++` 40 becomes `cc1plus`, thread 51 of `app` 50 becomes `worker-5`.
- * Only samples of the second event have the first names; those of the first event are of `cc1plus` and `worker-5`.
+ * Samples of renamed threads: `g++` 40 becomes `cc1plus`, thread 51 of `app` 50 becomes `worker-5`.
+ * Only samples of the second event have the old names; those of the first event have the new ones.
  */
 export function renamedSamples(): PlainSample[] {
   const threads = [
@@ -58,7 +58,7 @@ export function renamedSamples(): PlainSample[] {
   );
 }
 
-/** Samples made up at random, of the functions `f0` … and some with hostile names. */
+/** Random samples in the functions `f0` …, some with hostile names. */
 export function plainSamples(count: number, seed: number, functions = 40): PlainSample[] {
   const next = numbers(seed);
   const name = (number: number) => HOSTILE_NAMES[number] ?? `f${number}`;
@@ -83,7 +83,9 @@ export function plainSamples(count: number, seed: number, functions = 40): Plain
   return samples;
 }
 
-/** The profile of plain samples; functions with an even name are in one object, others in another. */
+/**
+ * The profile of plain samples. Functions with an even number are in one object, others in another.
+ */
 export function profileOf(samples: readonly PlainSample[], timed = true): Profile {
   const builder = new ProfileBuilder({
     events: [{ name: "cpu-clock", unit: "nanoseconds" }, { name: "page-faults", unit: "count" }],
@@ -187,12 +189,12 @@ export function smallProfile(timed = true): Profile {
   return builder.profile();
 }
 
-/** A sample's stack without the mark of inlined functions. */
+/** Names of a sample's stack, without the mark of inlined functions. */
 export function namesOf({ stack }: PlainSample): string[] {
   return stack.map((name) => name.replace(/^~/, ""));
 }
 
-/** The bytes that a format writes. */
+/** The bytes of chunks. */
 export async function bytesOf(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -201,7 +203,7 @@ export async function bytesOf(
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** The text that a format writes. */
+/** The text of chunks. */
 export async function textOf(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<string> {
@@ -211,8 +213,8 @@ export async function textOf(
 /**
  * Runs a program that reads a profile.
  *
- * @returns what it printed
- * @throws where it is not installed, and where it ends with another code than 0
+ * @returns the program's output
+ * @throws if it is not installed, or its exit code is not 0
  */
 export function consumer(name: string, args: readonly string[]): string {
   const { code, stdout, stderr } = new Deno.Command(name, {
@@ -225,7 +227,7 @@ export function consumer(name: string, args: readonly string[]): string {
   return text.decode(stdout);
 }
 
-/** Runs `action` with the path of a file that has these bytes. */
+/** Calls `action` with the path of a file with these bytes. */
 export async function withFile<T>(
   name: string,
   bytes: Uint8Array,

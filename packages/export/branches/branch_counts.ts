@@ -6,40 +6,44 @@ import type { Consumer, Needs } from "@perfdata/session/engine";
 import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 
-/** Number of cached branches, with the code that ran after them: as many as fit in a CPU's cache. */
+/** Number of cached branches with the code after them, chosen to fit in a CPU's cache. */
 const SLOTS = 1 << 13;
-/** Words of each: the places it leads from and to, the next branch's place, the numbers of branch and trace. */
+/**
+ * Words of a cached branch: source, target, place of the next branch, number of the branch, number
+ * of the trace.
+ */
 const WORDS = 5;
-/** Numbers of a trace that wait: how often it ran, how often that was timed, its cycles. */
+/** Words of a trace's pending counts: runs, timed runs, cycles. */
 const SUMS = 4;
 
-/** What one thread counted. */
+/** Counts of one thread. */
 export interface BranchPart {
   /** Samples with branches. */
   readonly samples: number;
-  /** Places that branches lead from. */
+  /** Source place of each branch. */
   readonly from: Int32Array<ArrayBuffer>;
-  /** Places that they lead to. */
+  /** Target place of each branch. */
   readonly to: Int32Array<ArrayBuffer>;
-  /** How often each was taken. */
+  /** How often each branch was taken. */
   readonly taken: Float64Array<ArrayBuffer>;
-  /** How often each was mispredicted. */
+  /** How often each branch was mispredicted. */
   readonly mispredicted: Float64Array<ArrayBuffer>;
-  /** Branches before what ran without one. */
+  /** For each trace, the branch before it. */
   readonly before: Int32Array<ArrayBuffer>;
-  /** Places up to which that ran. */
+  /** For each trace, the place of its last instruction. */
   readonly until: Int32Array<ArrayBuffer>;
-  /** How often each ran. */
+  /** How often each trace ran. */
   readonly ran: Float64Array<ArrayBuffer>;
-  /** How often it is known how many cycles each took. */
+  /** How many runs of each trace have a number of cycles. */
   readonly timed: Float64Array<ArrayBuffer>;
-  /** The sum of these cycles. */
+  /** Sum of these cycles. */
   readonly cycles: Float64Array<ArrayBuffer>;
 }
 
 /**
- * Counts branches, and what ran between two of them: those of branch stacks (LBR and the like), as a
- * consumer of the engine, or those of a trace (`TraceBranches`). Its memory grows with the code that ran, not with the samples.
+ * Counts branches, and the straight code (traces) between two of them. Branches come from branch
+ * stacks (LBR and similar), as a consumer of the engine, or from an Intel PT trace
+ * (`TraceBranches`). Memory grows with the executed code, not with the samples.
  *
  * @example
  * ```ts
@@ -57,31 +61,31 @@ export interface BranchPart {
  * ```
  */
 export class BranchCounts implements Consumer, Shareable<BranchPart> {
-  /** What it wants of the engine. */
+  /** Data that the engine has to provide. */
   readonly needs: Needs = { order: "any", places: true, branches: true };
   /** Samples with branches. */
   samples: number = 0;
-  /** Branches by the places that they lead from (`parents()`) and to (`items()`); -1 for address 0. */
+  /** Branches by source (`parents()`) and target (`items()`) place; -1 for address 0. */
   readonly branches: NodeTable = new NodeTable();
-  /** How often each was taken. */
+  /** How often each branch was taken. */
   readonly taken: FloatColumn = new FloatColumn();
-  /** How often each was mispredicted. */
+  /** How often each branch was mispredicted. */
   readonly mispredicted: FloatColumn = new FloatColumn();
   /**
-   * What ran without a branch that was taken: from where a branch (`parents()`, a node of `branches`)
-   * led to up to a place (`items()`), the start of the next one.
+   * Traces: code that ran without a taken branch, from the target of a branch (`parents()`, a node
+   * of `branches`) to a place (`items()`), the source of the next branch.
    */
   readonly traces: NodeTable = new NodeTable();
-  /** How often each ran. */
+  /** How often each trace ran. */
   readonly ran: FloatColumn = new FloatColumn();
-  /** How often it is known how many cycles each took. */
+  /** How many runs of each trace have a number of cycles. */
   readonly timed: FloatColumn = new FloatColumn();
-  /** The sum of these cycles. */
+  /** Sum of these cycles. */
   readonly cycles: FloatColumn = new FloatColumn();
 
-  /** Branches are those of loops: nearly all are among those that came before. */
+  /** Cache of recent branches: most branches are in loops, so nearly all are found here. */
   readonly #recent = new Int32Array(SLOTS * WORDS).fill(-2);
-  /** What was counted of traces since {@linkcode BranchCounts.finish}. */
+  /** Counts of traces since {@linkcode BranchCounts.finish}. */
   #sums = new Float64Array(SUMS << 10);
 
   /** Counts the branches of a run. */
@@ -112,7 +116,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
         if ((flags & BRANCH.MISPREDICTED) !== 0) this.mispredicted.add(branch, 1);
         if (next < 0) this.taken.add(branch, 1);
         else {
-          // How often a branch was taken follows from what ran after it.
+          // The count of a branch follows from the trace after it, so only the trace is counted.
           const sums = this.#sums;
           const sum = intAt(recent, at + 4) * SUMS;
           sums[sum] = floatAt(sums, sum) + 1;
@@ -128,7 +132,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
     }
   }
 
-  /** Adds what waits, when all was counted. */
+  /** Adds the pending counts to the columns. */
   finish(): void {
     const sums = this.#sums;
     const before = this.traces.parents();
@@ -197,7 +201,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
     return trace;
   }
 
-  /** Counts a branch by its places; returns its number. */
+  /** Counts a branch by its places. Returns its number. */
   branch(from: number, to: number, mispredicted: boolean): number {
     const branch = this.#branch(from, to);
     this.taken.add(branch, 1);
@@ -206,9 +210,9 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   }
 
   /**
-   * Counts what ran from where a branch led to up to a place.
+   * Counts a trace from the target of a branch to a place.
    *
-   * @param cycles How many it took; 0 if that is not known.
+   * @param cycles Cycles of the run; 0 if unknown.
    */
   ranUntil(branch: number, place: number, cycles: number = 0): void {
     const trace = this.#trace(branch, place);
@@ -219,7 +223,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   }
 }
 
-/** Where a branch and the place that the code after it ran up to are remembered. */
+/** Cache slot of a branch and the next branch's place. */
 function slotOf(from: number, to: number, next: number): number {
   const mixed = Math.imul(from, 0x9e3779b1) ^ Math.imul(to, 0x85ebca6b) ^
     Math.imul(next, 0xc2b2ae35);

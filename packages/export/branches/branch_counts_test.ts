@@ -5,7 +5,7 @@ import { assertEquals } from "@std/assert";
 import { BranchCounts } from "./branch_counts.ts";
 import { TraceBranches } from "./branch_trace.ts";
 
-/** A branch of a stack: places it leads from and to, cycles, whether it was mispredicted. */
+/** A branch of a stack: source and target place, cycles, whether it was mispredicted. */
 type Entry = readonly [from: number, to: number, cycles?: number, mispredicted?: boolean];
 
 /** A run of samples with branch stacks, the latest branch first. */
@@ -29,7 +29,7 @@ function runOf(stacks: readonly (readonly Entry[])[], chosen: number = CHOSEN.YE
   return run;
 }
 
-/** All counts: branches as `from>to taken mispredicted`, code between them as `to..until ran timed cycles`. */
+/** All counts: branches as `from>to taken mispredicted`, traces as `to..until ran timed cycles`. */
 function texts(counts: BranchCounts): { branches: string[]; traces: string[] } {
   const from = counts.branches.parents(), to = counts.branches.items();
   const before = counts.traces.parents(), until = counts.traces.items();
@@ -52,10 +52,10 @@ function counted(...runs: Run[]): BranchCounts {
   return counts;
 }
 
-/** The oldest branch 1>2, then 3>4 after 5 cycles of 2..3, then 5>6 after 7 of 4..5. */
+/** The oldest branch 1>2, then 3>4 after 5 cycles of 2..3, then 5>6 after 7 cycles of 4..5. */
 const STACK: readonly Entry[] = [[5, 6, 7], [3, 4, 5, true], [1, 2, 9]];
 
-Deno.test("BranchCounts: a stack of three branches has two pieces of code between them", () => {
+Deno.test("BranchCounts: a stack of three branches has two traces", () => {
   const counts = counted(runOf([STACK]));
   assertEquals(texts(counts), {
     branches: ["1>2 1 0", "3>4 1 1", "5>6 1 0"],
@@ -64,7 +64,7 @@ Deno.test("BranchCounts: a stack of three branches has two pieces of code betwee
   assertEquals(counts.samples, 1);
 });
 
-Deno.test("BranchCounts: the same stack thrice counts thrice, also in another run", () => {
+Deno.test("BranchCounts: a repeated stack is counted each time, also in another run", () => {
   const counts = counted(runOf([STACK, STACK]), runOf([STACK]));
   assertEquals(texts(counts), {
     branches: ["1>2 3 0", "3>4 3 3", "5>6 3 0"],
@@ -73,16 +73,16 @@ Deno.test("BranchCounts: the same stack thrice counts thrice, also in another ru
   assertEquals(counts.samples, 3);
 });
 
-Deno.test("BranchCounts: code without cycles ran, but was not timed", () => {
+Deno.test("BranchCounts: a trace without cycles is counted as run, not as timed", () => {
   const counts = counted(runOf([[[5, 6], [1, 2]], [[5, 6, 8], [1, 2]]]));
   assertEquals(texts(counts).traces, ["2..5 2 1 8"]);
 });
 
-Deno.test("BranchCounts: the most cycles that a branch says are 65535", () => {
+Deno.test("BranchCounts: a branch has at most 65535 cycles", () => {
   assertEquals(texts(counted(runOf([[[5, 6, 65_535], [1, 2]]]))).traces, ["2..5 1 1 65535"]);
 });
 
-Deno.test("BranchCounts: samples that are not chosen, and those without branches, count nothing", () => {
+Deno.test("BranchCounts: samples that are filtered out, or have no branches, are not counted", () => {
   for (const chosen of [CHOSEN.NO, CHOSEN.TOTAL]) {
     assertEquals(texts(counted(runOf([STACK], chosen))), { branches: [], traces: [] });
   }
@@ -90,22 +90,22 @@ Deno.test("BranchCounts: samples that are not chosen, and those without branches
   assertEquals([counts.samples, texts(counts).branches.length], [1, 3]);
 });
 
-Deno.test("BranchCounts: a branch from an address that is 0 ends nothing", () => {
-  // The branch before it led to 2: up to where that ran is not known.
+Deno.test("BranchCounts: a branch from address 0 ends no trace", () => {
+  // The end of the trace after the branch to 2 is unknown.
   assertEquals(texts(counted(runOf([[[-1, 6], [1, 2]]]))), {
     branches: ["-1>6 1 0", "1>2 1 0"],
     traces: [],
   });
 });
 
-Deno.test("BranchCounts: finish() twice adds once", () => {
+Deno.test("BranchCounts: a second finish() adds nothing", () => {
   const counts = counted(runOf([STACK]));
   const once = texts(counts);
   counts.finish();
   assertEquals(texts(counts), once);
 });
 
-Deno.test("BranchCounts: more pieces of code than there is room for at first keep their counts", () => {
+Deno.test("BranchCounts: counts are kept when the tables grow", () => {
   const stacks = Array.from({ length: 1500 }, (_, i): Entry[] => [[2 * i + 3, 1, 2], [9999, i]]);
   const runs: Run[] = [];
   for (let i = 0; i < stacks.length; i += 60) runs.push(runOf(stacks.slice(i, i + 60)));
@@ -115,10 +115,10 @@ Deno.test("BranchCounts: more pieces of code than there is room for at first kee
   assertEquals([...counts.cycles.array()], Array(1500).fill(4));
 });
 
-Deno.test("BranchCounts: parts of two threads join to the sum, by the numbers of the whole", () => {
+Deno.test("BranchCounts: joined parts of two threads have the sums, in the numbers of the whole", () => {
   const first = counted(runOf([STACK]));
   const second = new BranchCounts();
-  // The other thread numbers places from 10 down: 1 is 9 there.
+  // The other thread has numbers from 10 down: 9 in place of 1.
   second.rows(runOf([STACK.map(([from, to, ...rest]): Entry => [10 - from, 10 - to, ...rest]), [
     [-1, 3],
   ]]));
@@ -131,7 +131,7 @@ Deno.test("BranchCounts: parts of two threads join to the sum, by the numbers of
   });
 });
 
-/** A row of a trace: its kind, thread, CPU, places, cycles. */
+/** A row of a trace: kind, thread, CPU, places, cycles. */
 type TraceRow = readonly [
   kind: number,
   tid: number,
@@ -162,37 +162,37 @@ function traced(rows: readonly TraceRow[]): BranchCounts {
 
 const B = SAMPLE.BRANCHES;
 
-Deno.test("TraceBranches: branches one after the other have code between them, with cycles if both are timed", () => {
+Deno.test("TraceBranches: consecutive branches have a trace, with cycles if both are timed", () => {
   assertEquals(
     texts(traced([[B, 7, 0, 1, 2, 4], [B, 7, 0, 3, 4, 6], [B, 7, 0, 5, 6], [
       ...[B, 7, 0, 7, 8, 9] as const,
     ]])),
     {
       branches: ["1>2 1 0", "3>4 1 0", "5>6 1 0", "7>8 1 0"],
-      // The cycles at 7 are those since 3, so of more than this piece.
+      // The cycles at 7 count since 3, so they cover more than this trace.
       traces: ["2..3 1 1 6", "4..5 1 0 0", "6..7 1 0 0"],
     },
   );
 });
 
-Deno.test("TraceBranches: nothing is known between branches of two threads of a CPU, or of two CPUs", () => {
+Deno.test("TraceBranches: no trace joins branches of two threads of a CPU, or of two CPUs", () => {
   assertEquals(texts(traced([[B, 7, 0, 1, 2], [B, 8, 0, 3, 4]])).traces, []);
   assertEquals(texts(traced([[B, 7, 0, 1, 2], [B, 7, 1, 3, 4]])).traces, []);
-  // CPU 1 goes on where it was.
+  // The trace of CPU 1 continues.
   assertEquals(
     texts(traced([[B, 7, 0, 1, 2], [B, 8, 1, 5, 6], [B, 7, 0, 3, 4], [B, 8, 1, 7, 8]])).traces,
     ["2..3 1 0 0", "6..7 1 0 0"],
   );
 });
 
-Deno.test("TraceBranches: buffers of threads are told apart by thread", () => {
+Deno.test("TraceBranches: buffers of threads are kept apart by thread", () => {
   assertEquals(
     texts(traced([[B, 0, -1, 1, 2], [B, 1, -1, 5, 6], [B, 0, -1, 3, 4]])).traces,
     ["2..3 1 0 0"],
   );
 });
 
-Deno.test("TraceBranches: an error, an end and a start of the trace interrupt it", () => {
+Deno.test("TraceBranches: an error, an end or a start of tracing ends a trace", () => {
   const error = SAMPLE.INSTRUCTIONS;
   assertEquals(texts(traced([[B, 7, 0, 1, 2], [error, 7, 0, 9, 9], [B, 7, 0, 3, 4]])).traces, []);
   const ended = traced([[B, 7, 0, 1, 2], [B, 7, 0, 3, -1], [B, 7, 0, -1, 5], [B, 7, 0, 6, 7]]);

@@ -3,39 +3,39 @@ import { type ElfFile, type SymbolObject } from "@perfdata/symbols";
 import { readRawSymbols, STT } from "@perfdata/symbols/elf";
 import type { BranchCounts } from "./branch_counts.ts";
 
-/** Queries about places: of an engine, or of a trace. */
+/** Objects and addresses of places: of an engine, or of an Intel PT trace. */
 export interface BranchPlaces {
   /** The objects, by number. */
   readonly objects: readonly SymbolObject[];
-  /** The object of a place; negative for none. */
+  /** The object of a place; negative if there is none. */
   object(place: number): number;
-  /** The address of a place in its object: for one of a file, the offset there. */
+  /** The address of a place in its object; in a file, the offset. */
   address(place: number): number;
 }
 
-/** The branches of one binary, at the addresses that it was linked for. */
+/** The branches of one binary, at link-time addresses. */
 export interface BinaryBranches {
-  /** Branches from the binary, to it, or both; what is outside of it is address 0. */
+  /** Branches from or to the binary. Addresses outside of it are 0. */
   readonly branches: readonly {
     readonly from: number;
     readonly to: number;
     readonly taken: number;
     readonly mispredicted: number;
   }[];
-  /** What ran without a branch that was taken, both ends included. */
+  /** Traces: code that ran without a taken branch, including both ends. */
   readonly ranges: readonly {
     readonly from: number;
     readonly to: number;
-    /** Whether the branch before it came from another function: a call, or a return from one. */
+    /** Whether another function was left by the branch before: a call or a return. */
     readonly entered: boolean;
     readonly count: number;
   }[];
-  /** Share of all branches that are of the binary. */
+  /** The binary's share of all branches. */
   readonly share: number;
 }
 
 /**
- * Counts of one binary.
+ * Selects the counts of one binary.
  *
  * @param isBinary Whether an object, by its number in `places`, is the binary.
  */
@@ -102,7 +102,7 @@ export function binaryBranches(
   };
 }
 
-/** Where the byte at an offset of a file was linked to be; 0 if it is not of its code. */
+/** The link-time address of a file offset; 0 if it is not in code. */
 export function linkedAddress({ segments }: ElfFile, offset: number): number {
   const PT_LOAD = 1;
   const PF_X = 1;
@@ -114,7 +114,7 @@ export function linkedAddress({ segments }: ElfFile, offset: number): number {
   return 0;
 }
 
-/** Finds the start of the function that an address is in; -1 if there is none. */
+/** Returns a function that finds the start of the function at an address; -1 if there is none. */
 function functionFinder(elf: ElfFile): (address: number) => number {
   const found = new Map<number, number>();
   for (const name of [".symtab", ".dynsym"]) {
@@ -157,8 +157,8 @@ function* inChunks(lines: Iterable<string>): Generator<Uint8Array<ArrayBuffer>, 
 }
 
 /**
- * The pre-aggregated form that `perf2bolt -pa` reads: `B FROM TO TAKEN MISPREDICTED` for branches, `F`
- * and `f FROM TO COUNT` for what ran between them, `f` where it was entered from another function.
+ * The pre-aggregated format of `perf2bolt -pa`: `B FROM TO TAKEN MISPREDICTED` for branches, `F` or
+ * `f FROM TO COUNT` for traces, `f` if it was entered from another function.
  *
  * @example
  * ```ts
@@ -188,9 +188,9 @@ export function bolt(
 }
 
 /**
- * The form that `llvm-profgen --unsymbolized-profile --use-offset=0` reads, and makes a profile for
- * `clang -fprofile-sample-use` of: how many ranges, each as `FROM-TO:COUNT`, and how many branches, each as
- * `FROM->TO:COUNT`.
+ * The format of `llvm-profgen --unsymbolized-profile --use-offset=0`, which makes a profile for
+ * `clang -fprofile-sample-use`: the number of ranges, each range as `FROM-TO:COUNT`, the number of
+ * branches, each branch as `FROM->TO:COUNT`.
  *
  * @example
  * ```ts

@@ -20,11 +20,11 @@ import {
 import { CodeSteps } from "./code_steps.ts";
 import { binarySamples, boltSamples } from "./sample_fdata.ts";
 
-/** Where the code is: in the file after its headers, and in memory. */
+/** Location of the code: offset in the file after its headers, and address. */
 const OFFSET = 176, ADDRESS = 0x40_1000, SIZE = 64;
 const FUNC = 2, OBJECT = 1, SECTION = 3, GLOBAL = 1 << 4;
 
-/** A file with a segment of 64 bytes of code, and a segment of the same bytes that is not code. */
+/** A file with a code segment of 64 bytes, and a data segment of the same bytes. */
 function elfOf(
   symbols: readonly WrittenSymbol[],
   code: readonly number[] = [],
@@ -51,7 +51,7 @@ function elfOf(
   return ElfFile.open(bytesSource(writeElf(written)));
 }
 
-/** A symbol of the code, `at` bytes from its start. */
+/** A symbol, `at` bytes from the start of the code. */
 function symbol(name: string, at: number, size: number, info = FUNC | GLOBAL): WrittenSymbol {
   return { name, value: BigInt(ADDRESS + at), size: BigInt(size), info, shndx: 1 };
 }
@@ -59,7 +59,7 @@ function symbol(name: string, at: number, size: number, info = FUNC | GLOBAL): W
 /** `main` at 0 to 16, `work` at 16 to 32. */
 const ELF = elfOf([symbol("main", 0, 16), symbol("work", 16, 16)]);
 
-/** Places below 100 are bytes of the binary's code, places from 100 on those of another object. */
+/** Places below 100 are in the binary's code, others in another object. */
 const PLACES: BranchPlaces = {
   objects: ["/bin/a", "/bin/b"].map((path): SymbolObject => ({ path, kind: "elf" })),
   object: (place) => place < 100 ? 0 : 1,
@@ -84,15 +84,16 @@ function countsOf(stacks: readonly (readonly (readonly [number, number])[])[]): 
   return counts;
 }
 
-Deno.test("linkedAddress: an offset in a segment of code is at its address, its end and other segments at none", () => {
+Deno.test("linkedAddress: an offset in a code segment has an address, its end and other segments have none", () => {
   assertEquals(linkedAddress(ELF, OFFSET), ADDRESS);
   assertEquals(linkedAddress(ELF, OFFSET + SIZE - 1), ADDRESS + SIZE - 1);
   assertEquals(linkedAddress(ELF, OFFSET + SIZE), 0);
   assertEquals(linkedAddress(ELF, OFFSET - 1), 0);
 });
 
-Deno.test("binaryBranches: branches and what ran between them are those of the binary, in order", () => {
-  // Latest first: a loop in main, then a call of work from the other object, then one that is none of it.
+Deno.test("binaryBranches: the binary's branches and traces are selected and sorted", () => {
+  // Latest first: a loop in main, then a call of work from the other object, then a branch outside
+  // of the binary.
   const counts = countsOf([
     [[8, 4], [8, 4], [2, 4]],
     [[20, 105], [101, 16]],
@@ -113,7 +114,7 @@ Deno.test("binaryBranches: branches and what ran between them are those of the b
   assertEquals(share, 5 / 7);
 });
 
-Deno.test("binaryBranches: a call within the binary enters its function, a jump in it does not", () => {
+Deno.test("binaryBranches: a call within the binary enters a function, a jump within a function does not", () => {
   const { ranges } = binaryBranches(
     countsOf([[[20, 40], [10, 16]], [[20, 40], [18, 16]]]),
     PLACES,
@@ -123,19 +124,19 @@ Deno.test("binaryBranches: a call within the binary enters its function, a jump 
   assertEquals(ranges.map(({ from, entered, count }) => [from - ADDRESS, entered, count]), [
     ...[[16, false, 1], [16, true, 1]] as [number, boolean, number][],
   ]);
-  // Where no symbol is, 32 and 40 are both in no function.
+  // Without a symbol, 32 and 40 are both in no function.
   const none = binaryBranches(countsOf([[[44, 50], [32, 40]]]), PLACES, ELF, isBinary);
   assertEquals(none.ranges.map(({ entered }) => entered), [false]);
 });
 
-Deno.test("binaryBranches: a range that ends before it begins, or in another object, is left out", () => {
+Deno.test("binaryBranches: a trace that ends before its start, or in another object, is dropped", () => {
   assertEquals(binaryBranches(countsOf([[[2, 4], [8, 6]]]), PLACES, ELF, isBinary).ranges, []);
   assertEquals(binaryBranches(countsOf([[[102, 4], [8, 6]]]), PLACES, ELF, isBinary).ranges, []);
   const one = binaryBranches(countsOf([[[6, 4], [8, 6]]]), PLACES, ELF, isBinary).ranges;
   assertEquals(one.length, 1);
 });
 
-Deno.test("binaryBranches: nothing counted has a share of 0", () => {
+Deno.test("binaryBranches: without counts, the share is 0", () => {
   assertEquals(binaryBranches(countsOf([]), PLACES, ELF, isBinary), {
     branches: [],
     ranges: [],
@@ -145,7 +146,7 @@ Deno.test("binaryBranches: nothing counted has a share of 0", () => {
 
 const RANGE = { from: 0x10, to: 0x20, entered: false, count: 3 };
 
-Deno.test("bolt: branches come before ranges, f is one that was entered", async () => {
+Deno.test("bolt: branches precede ranges, and entered ranges have f", async () => {
   const branches = [{ from: 0xab, to: 0, taken: 12, mispredicted: 3 }];
   const text = await textOf(
     bolt({ branches, ranges: [RANGE, { ...RANGE, entered: true }], share: 1 }),
@@ -153,7 +154,7 @@ Deno.test("bolt: branches come before ranges, f is one that was entered", async 
   assertEquals(text, "B ab 0 12 3\nF 10 20 3\nf 10 20 3\n");
 });
 
-Deno.test("bolt: more lines than a chunk has are all written", async () => {
+Deno.test("bolt: more lines than fit into a chunk are all written", async () => {
   const ranges = Array.from({ length: 4097 }, (_, count) => ({ ...RANGE, count }));
   const chunks = [...bolt({ branches: [], ranges, share: 1 })];
   assertEquals(chunks.length, 2);
@@ -161,7 +162,7 @@ Deno.test("bolt: more lines than a chunk has are all written", async () => {
   assertEquals([lines.length, lines[4096], lines[4097]], [4098, "F 10 20 4096", ""]);
 });
 
-Deno.test("profgen: ranges of both kinds are one, branches out of the binary are left out", async () => {
+Deno.test("profgen: ranges of both kinds are merged, branches out of the binary are dropped", async () => {
   const branches = [
     { from: 0xab, to: 0, taken: 12, mispredicted: 3 },
     { from: 0, to: 0xcd, taken: 7, mispredicted: 0 },
@@ -173,7 +174,7 @@ Deno.test("profgen: ranges of both kinds are one, branches out of the binary are
   );
 });
 
-Deno.test("binarySamples: samples are at distances from their functions, which are in order", () => {
+Deno.test("binarySamples: samples have distances from their functions, which are sorted", () => {
   const counts = [[20, 5], [3, 1], [16, 2], [3, 4], [40, 8], [105, 9], [-1, 3]] as const;
   const { functions, share } = binarySamples(
     counts.map(([place, samples]) => ({ place, samples })),
@@ -189,14 +190,14 @@ Deno.test("binarySamples: samples are at distances from their functions, which a
   assertEquals(binarySamples([], PLACES, ELF, isBinary).share, 0);
 });
 
-/** The names of the functions at some bytes of the code. */
+/** Names of the functions at offsets in the code. */
 function namesAt(elf: ElfFile, ...at: number[]): (string | undefined)[] {
   return at.map((place) =>
     binarySamples([{ place, samples: 1 }], PLACES, elf, isBinary).functions[0]?.name
   );
 }
 
-Deno.test("binarySamples: local functions are numbered, of several at one address the first has the name", () => {
+Deno.test("binarySamples: local functions are numbered, the first symbol at an address gives the name", () => {
   const elf = elfOf([
     symbol("same", 0, 8, FUNC),
     symbol("same", 8, 8, FUNC),
@@ -210,13 +211,13 @@ Deno.test("binarySamples: local functions are numbered, of several at one addres
   ]);
 });
 
-Deno.test("binarySamples: a function without a size reaches to the end of its section", () => {
+Deno.test("binarySamples: a function without a size extends to the end of its section", () => {
   const elf = elfOf([symbol("sized", 0, 8), symbol("open", 16, 0)]);
   assertEquals(namesAt(elf, 8, 15, 16, 63), [undefined, undefined, "open", "open"]);
   assertEquals(namesAt(elfOf([]), 0), [undefined]);
 });
 
-Deno.test("boltSamples: blanks and backslashes of names are escaped, events are named first", async () => {
+Deno.test("boltSamples: blanks and backslashes in names are escaped, events come first", async () => {
   const functions = [{
     name: "a b\\c",
     samples: [{ offset: 255, count: 2 }, { offset: 0, count: 1 }],
@@ -227,7 +228,10 @@ Deno.test("boltSamples: blanks and backslashes of names are escaped, events are 
   );
 });
 
-/** Sizes of instructions from the start of the code on, negative for those after which code goes on elsewhere. */
+/**
+ * Sizes of instructions from the start of the code on, negative after instructions that never fall
+ * through.
+ */
 function steps(code: readonly number[], machine: number, count: number): number[] {
   const steps = new CodeSteps(elfOf([], code, machine));
   let at = ADDRESS;
@@ -238,7 +242,7 @@ function steps(code: readonly number[], machine: number, count: number): number[
   });
 }
 
-Deno.test("CodeSteps: x86 code is stepped over; jumps, calls and returns end it, conditional jumps do not", () => {
+Deno.test("CodeSteps: x86 jumps, calls and returns end a trace, conditional jumps do not", () => {
   // push %rbp; mov %rsp,%rbp; je; jmp; call; call *%rax; ret; nop
   const code = [
     ...[0x55, 0x48, 0x89, 0xe5, 0x74, 0x02, 0xeb, 0x00, 0xe8, 0, 0, 0, 0, 0xff, 0xd0, 0xc3, 0x90],
@@ -246,7 +250,7 @@ Deno.test("CodeSteps: x86 code is stepped over; jumps, calls and returns end it,
   assertEquals(steps(code, 62, 8), [1, 3, 2, -2, -5, -2, -1, 1]);
 });
 
-Deno.test("CodeSteps: AArch64 code has instructions of 4 bytes; b, bl, blr and ret end it", () => {
+Deno.test("CodeSteps: AArch64 instructions have 4 bytes, and b, bl, blr and ret end a trace", () => {
   const words = [
     0xd503201f,
     0x14000000,
@@ -273,6 +277,6 @@ Deno.test("CodeSteps: code ends with its segment", () => {
   );
 });
 
-Deno.test("CodeSteps: another processor is refused by its number", () => {
+Deno.test("CodeSteps: another processor is refused with its number", () => {
   assertThrows(() => new CodeSteps(elfOf([], [], 243)), Error, "machine 243");
 });

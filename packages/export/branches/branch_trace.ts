@@ -2,37 +2,37 @@ import { intAt } from "@perfdata/format/elements";
 import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
 import type { BranchCounts } from "./branch_counts.ts";
 
-/** State of a buffer: the last branch, and its thread. */
+/** State of a buffer: the last branch, with its thread. */
 interface Last {
   branch: number;
   tid: number;
-  /** Whether core clocks are known up to it. */
+  /** Whether core clocks are known up to the last branch. */
   isClocked: boolean;
 }
 
 /**
- * Counts the branches of an Intel PT trace: all that were taken, each once, and what ran between two of
- * them, with its core clocks where both have a CYC packet.
+ * Counts the branches of an Intel PT trace: each taken branch, and the code between two of them,
+ * with core clocks if both have a CYC packet.
  */
 export class TraceBranches {
   readonly #counts: BranchCounts;
-  /** By CPU, or by thread where buffers are of threads. */
+  /** By CPU, or by thread if buffers belong to threads. */
   readonly #last = new Map<number, Last>();
 
-  /** Adds to some counts, whose places are then those of the trace's code. */
+  /** Adds to these counts. Their places are those of the trace's code. */
   constructor(counts: BranchCounts) {
     this.#counts = counts;
   }
 
-  /** Takes samples of branches and errors in their order. */
+  /** Counts branches and errors in their order. */
   take({ words, count }: PtSampleRows): void {
     for (let at = 0; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
       const tid = intAt(words, at + SAMPLE_WORD.TID);
       const cpu = intAt(words, at + SAMPLE_WORD.CPU);
       const last = this.#of(cpu < 0 ? -2 - tid : cpu);
-      // After an error, or where another thread continues, nothing is known of what ran before.
+      // After an error or a switch of threads, the previous branch is unknown.
       const branch = last.tid === tid ? last.branch : -1;
-      // Those of this branch are of what ran since the last one that had some.
+      // The cycles count since the last branch with cycles.
       const cycles = last.isClocked ? words[at + SAMPLE_WORD.IPC_CYCLES] ?? 0 : 0;
       last.tid = tid;
       last.branch = -1;

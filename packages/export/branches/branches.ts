@@ -1,5 +1,5 @@
 /**
- * Counts the branches of a recording, for LLVM's optimizers.
+ * Counts of a recording's branches, for LLVM's optimizers.
  *
  * @module
  */

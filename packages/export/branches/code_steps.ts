@@ -3,11 +3,11 @@ import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
 import { type ElfFile, SymbolsError } from "@perfdata/symbols";
 import { EM, PT } from "@perfdata/symbols/elf";
 
-/** Bytes of code for each read, and of the longest instruction. */
+/** Bytes of code per read, and of the longest instruction. */
 const WINDOW = 1 << 16, LONGEST = 15;
 const PF_X = 1;
 
-/** Instructions after which the next one in memory does not run: calls go on elsewhere as well. */
+/** Instructions that never fall through. Calls are among them, since a trace ends there. */
 const ENDS: ReadonlySet<number> = new Set([
   InsnKind.JMP,
   InsnKind.CALL,
@@ -19,8 +19,7 @@ const ENDS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * The code of an ELF file, instruction by instruction, at the addresses that it was linked for. Of x86 and
- * AArch64.
+ * The instructions of an ELF file's code at link-time addresses, on x86 and AArch64.
  *
  * @example
  * ```ts
@@ -35,7 +34,7 @@ const ENDS: ReadonlySet<number> = new Set([
  * ```
  */
 export class CodeSteps {
-  /** Whether the instruction that was stepped over always leads elsewhere: a jump, a call, a return. */
+  /** Whether the last instruction never falls through: a jump, a call or a return. */
   ends = false;
   readonly #elf: ElfFile;
   readonly #mode: InsnMode | undefined;
@@ -46,7 +45,7 @@ export class CodeSteps {
   /**
    * Reads nothing yet.
    *
-   * @throws {SymbolsError} If the file is of another processor.
+   * @throws {SymbolsError} If the file is for another processor.
    */
   constructor(elf: ElfFile) {
     this.#elf = elf;
@@ -57,12 +56,12 @@ export class CodeSteps {
     this.#mode = machine === EM.X86_64 ? 64 : machine === EM.I386 ? 32 : undefined;
   }
 
-  /** Whether the file has code there. */
+  /** Whether the file has code at an address. */
   hasCode(address: number): boolean {
     return this.#segment(address) !== undefined;
   }
 
-  /** Bytes of the instruction at an address; 0 if none is. */
+  /** Size of the instruction at an address in bytes; 0 if there is none. */
   step(address: number): number {
     this.ends = false;
     let at = address - this.#first;
@@ -84,7 +83,9 @@ export class CodeSteps {
     return size;
   }
 
-  /** Branches of AArch64: B, BL, BLR, RET (Arm ARM, C4.1, "Branches"). */
+  /**
+   * Size of an AArch64 instruction. Sets `ends` for B, BL, BLR and RET (Arm ARM, C4.1, "Branches").
+   */
   #arm(at: number): number {
     const bytes = this.#bytes;
     if (at + 4 > bytes.length) return 0;

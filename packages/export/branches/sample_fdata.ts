@@ -6,15 +6,15 @@ import { type BranchPlaces, linkedAddress } from "./branch_profile.ts";
 
 /** Number of samples at a place. */
 export interface PlaceSamples {
-  /** The place. */
+  /** Number of the place. */
   readonly place: number;
-  /** How many samples. */
+  /** Number of samples. */
   readonly samples: number;
 }
 
-/** Samples of one binary, in the functions that they were taken in. */
+/** Samples in one binary, by function. */
 export interface BinarySamples {
-  /** Functions as llvm-bolt names them, with the samples at distances from their start. */
+  /** Functions with llvm-bolt's names, and samples by distance from their start. */
   readonly functions: readonly {
     readonly name: string;
     readonly samples: readonly { readonly offset: number; readonly count: number }[];
@@ -24,7 +24,7 @@ export interface BinarySamples {
 }
 
 /**
- * The samples of one binary.
+ * Selects the samples of one binary.
  *
  * @param isBinary Whether an object, by its number in `places`, is the binary.
  */
@@ -68,8 +68,8 @@ interface BoltFunction {
 }
 
 /**
- * The functions of a file, in order, by the names that llvm-bolt gives them: the first symbol of an address;
- * local ones, of which several may have one name, are numbered (`RewriteInstance::discoverFileObjects`).
+ * The functions of a file, sorted, with llvm-bolt's names: the first symbol at an address; local
+ * names, which may repeat, are numbered (`RewriteInstance::discoverFileObjects`).
  */
 function boltFunctions(elf: ElfFile): BoltFunction[] {
   const section = elf.section(".symtab");
@@ -98,7 +98,8 @@ function boltFunctions(elf: ElfFile): BoltFunction[] {
     }
     const start = floatAt(value, i);
     if (!isFunction(i) || functions.at(-1)?.start === start) continue;
-    // One without a size, of assembler, goes on to the next.
+    // An assembler function without a size extends to the next one, at most to the end of its
+    // section.
     const { addr = start, size: bytes = 0 } = elf.sections[uintAt(symbols.shndx, i)] ?? {};
     const end = size[i] === 0 ? addr + bytes : start + floatAt(size, i);
     functions.push({ start, end, name });
@@ -121,7 +122,7 @@ function functionAt(functions: readonly BoltFunction[], address: number): BoltFu
 }
 
 /**
- * The profile that `perf2bolt -nl` makes of samples without branches, and `llvm-bolt -data` reads.
+ * The profile that `perf2bolt -nl` makes from samples without branches, for `llvm-bolt -data`.
  *
  * @param events Names of the events.
  *

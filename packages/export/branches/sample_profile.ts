@@ -5,59 +5,59 @@ import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
 import type { BinaryBranches } from "./branch_profile.ts";
 import { CodeSteps } from "./code_steps.ts";
 
-/** Counts at a place of a function. */
+/** Counts at a line of a function. */
 export interface LineSamples {
-  /** How often. */
+  /** How often the line ran. */
   count: number;
-  /** How often it called each function, by the number of its name. */
+  /** Number of calls of each function, by the number of its name. */
   targets: Map<number, number> | undefined;
 }
 
 /**
- * What ran of a function, or of what was inlined at one place. Places are lines from the one that declares the
- * function on, with discriminators: `locationOf` makes one number of both.
+ * Counts of a function, or of a function inlined at one place. A place is a line relative to the
+ * function's declaration with a discriminator; `locationOf` combines both.
  */
 export interface FunctionSamples {
-  /** Number of its name. */
+  /** Number of the name. */
   readonly name: number;
-  /** Bytes of instructions that ran, with those of what was inlined. */
+  /** Bytes of executed instructions, including inlined functions. */
   total: number;
-  /** How often it was entered. */
+  /** How often the function was entered. */
   head: number;
-  /** By place, what ran there. */
+  /** Counts by place. */
   readonly lines: Map<number, LineSamples>;
-  /** By place, and by name, what was inlined there. */
+  /** Inlined functions by place and name. */
   readonly inlined: Map<number, Map<number, FunctionSamples>>;
 }
 
-/** A profile by functions and lines, which compilers read. */
+/** A profile by function and line, for compilers. */
 export interface SampleProfile {
   /** Names of functions, by number. */
   readonly names: readonly string[];
-  /** The functions, those that most ran of first. */
+  /** The functions, by descending total. */
   readonly functions: readonly FunctionSamples[];
-  /** Whether discriminators are those of the compiler's late passes (`-enable-fs-discriminator`). */
+  /** Whether discriminators include those of late compiler passes (`-enable-fs-discriminator`). */
   readonly isFlowSensitive: boolean;
-  /** Share of what ran without a branch that cannot have: it goes over a jump, a call or a return. */
+  /** Share of traces that are impossible: they contain a jump, a call or a return. */
   readonly impossible: number;
-  /** Share of the rest that began in functions with debug information. */
+  /** Share of the other traces that begin in functions with debug information. */
   readonly named: number;
 }
 
-/** How many discriminators there can be. */
+/** Number of possible discriminators. */
 const DISCRIMINATORS = 2 ** 32;
 
-/** A line from the start of a function, and a discriminator, as one number. */
+/** Combines a relative line and a discriminator to one number. */
 export function locationOf(lineOffset: number, discriminator: number): number {
   return lineOffset * DISCRIMINATORS + discriminator;
 }
 
-/** The line of such a number. */
+/** The relative line of such a number. */
 export function lineOffsetOf(location: number): number {
   return Math.floor(location / DISCRIMINATORS);
 }
 
-/** Its discriminator. */
+/** The discriminator of such a number. */
 export function discriminatorOf(location: number): number {
   return location % DISCRIMINATORS;
 }
@@ -65,18 +65,18 @@ export function discriminatorOf(location: number): number {
 /** The debug information that a profile needs. */
 export type ProfileDwarf = Pick<DwarfContext, "findAll" | "functionName" | "functionRanges">;
 
-/** Addresses that are looked up at once. */
+/** Addresses per look-up. */
 const BATCH = 1 << 18;
-/** Functions that stand for several of other files, and that no profile can tell apart. */
+/** Names of functions that several source files define, so that no profile can tell them apart. */
 const AMBIGUOUS = /^(?:__cxx_global_var_init|__tls_init)/;
 
 /**
- * Makes a profile for compilers of what ran of a binary, as `llvm-profgen` does: of several instructions of a
- * line the one counts that ran most often, of a function the bytes of all.
+ * Makes a profile for compilers from a binary's traces, as `llvm-profgen` does: a line has the
+ * count of its most frequent instruction, a function the bytes of all.
  *
  * @param elf The binary, whose code is read.
  * @param dwarf Its debug information.
- * @param symbols The file that has its symbol table.
+ * @param symbols The file with its symbol table.
  */
 export function sampleProfile(
   { branches, ranges }: BinaryBranches,
@@ -110,7 +110,7 @@ interface Range {
   readonly count: number;
 }
 
-/** Ranges that can have run without a branch: some processors repeat entries, which makes others. */
+/** Drops traces that contain a branch. They come from processors that repeat entries. */
 function straightRanges(ranges: BinaryBranches["ranges"], steps: CodeSteps): Range[] {
   const kept: Range[] = [];
   let start = NaN, at = NaN, ended = false;
@@ -129,17 +129,17 @@ function straightRanges(ranges: BinaryBranches["ranges"], steps: CodeSteps): Ran
   return kept;
 }
 
-/** The functions around some addresses, and their names. */
+/** Finds the functions at addresses, and their names. */
 class Functions {
   readonly names: string[] = [];
   readonly ranges: FunctionRanges;
   readonly #dwarf: ProfileDwarf;
   readonly #numbers = new Map<string, number>();
-  /** By the number of a function, that of its name; -1 for none. */
+  /** Number of a function's name, by the function's number; -1 without a name. */
   readonly #ofFunction = new Map<number, number>();
-  /** By the number of a name as it is in the file, the ranges that have it. */
+  /** Ranges by name in the file. */
   readonly #ofName = new Map<string, number[]>();
-  /** The first range of those that begin at an address. */
+  /** First range that begins at an address. */
   readonly #at = new Map<number, number>();
 
   constructor(dwarf: ProfileDwarf, addresses: Float64Array, steps: CodeSteps) {
@@ -148,7 +148,7 @@ class Functions {
     const { low } = this.ranges;
     for (let i = 0; i < low.length; i++) {
       const own = this.#own(i);
-      // What the linker dropped is where no code is.
+      // Functions that the linker dropped have no code.
       if (own === undefined || !steps.hasCode(floatAt(low, i))) continue;
       const others = this.#ofName.get(own);
       if (others === undefined) this.#ofName.set(own, [i]);
@@ -157,7 +157,7 @@ class Functions {
     }
   }
 
-  /** Number of the name of a function, without what compilers add for copies of it; -1 for none. */
+  /** Number of a function's name, without suffixes for copies; -1 without a name. */
   name(number: number): number {
     let name = this.#ofFunction.get(number);
     if (name === undefined) {
@@ -180,7 +180,7 @@ class Functions {
     return ownName(this.#dwarf.functionName(intAt(this.ranges.function, range)));
   }
 
-  /** All ranges of the function that has code at an address. */
+  /** All ranges of the function with code at an address. */
   around(address: number): readonly number[] {
     const { low, high } = this.ranges;
     let first = 0, end = low.length;
@@ -208,7 +208,7 @@ function ownName(function_: FunctionName | undefined): string | undefined {
   return function_?.linkageName ?? function_?.function;
 }
 
-/** A name without what LLVM adds to those of copies and parts of a function. */
+/** A name without LLVM's suffixes for copies and parts of functions. */
 function canonicalName(name: string): string {
   for (const suffix of [".llvm.", ".part."]) {
     const at = name.lastIndexOf(suffix);
@@ -217,13 +217,13 @@ function canonicalName(name: string): string {
   return name;
 }
 
-/** Adds up what ran, and where it was called. */
+/** Adds up traces and calls. */
 class Builder {
   readonly #dwarf: ProfileDwarf;
   readonly #functions: Functions;
   readonly #isFlowSensitive: boolean;
   readonly #top = new Map<number, FunctionSamples>();
-  /** What {@link Builder.leaf} has found: a place of the innermost function. */
+  /** Result of {@link Builder.leaf}: a place in the innermost function. */
   #location = 0;
   #factor = 1;
 
@@ -233,10 +233,13 @@ class Builder {
     this.#isFlowSensitive = isFlowSensitive;
   }
 
-  /** Counts instructions of functions; returns how much of what ran began in one. */
+  /**
+   * Counts the instructions of traces. Returns the count of the traces that begin in a known
+   * function.
+   */
   addRanges(ranges: readonly Range[], steps: CodeSteps): number {
     const { low, high } = this.#functions.ranges;
-    // Of functions that ran, what did not run counts 0.
+    // Lines of executed functions that did not run have the count 0.
     const shown = new Uint8Array(low.length);
     let named = 0;
     for (const { from, count } of ranges) {
@@ -274,7 +277,7 @@ class Builder {
           running -= (ends[ended++] as Range).count;
         }
         if (running === 0 && shown[i] === 0) {
-          // Nothing of it counts before the next range begins.
+          // No count until the next trace begins.
           const next = started < starts.length ? (starts[started] as Range).from : Infinity;
           if (next >= until) break;
           at = next;
@@ -295,7 +298,7 @@ class Builder {
     return named;
   }
 
-  /** Counts calls: branches to where a function begins. */
+  /** Counts calls: branches to the start of a function. */
   addBranches(branches: BinaryBranches["branches"], symbols: ElfFile): void {
     const calls: { readonly from: number; readonly name: string; readonly count: number }[] = [];
     const unsure = new Map<number, string[]>();
@@ -305,7 +308,7 @@ class Builder {
       if (!entry.isOnly) unsure.set(to, []);
       return [{ from, to, count: taken, ...entry }];
     });
-    // Of a function in several parts, the one with the symbol of its name is where it is entered.
+    // A function in several parts is entered at the part with the symbol of its name.
     if (unsure.size > 0) symbolsAt(symbols, unsure);
     for (const { from, to, count, name, isOnly } of entered) {
       const own = canonicalName(name);
@@ -330,7 +333,10 @@ class Builder {
     return this.#dwarf.findAll(addresses, { names: "linkage", declLines: true });
   }
 
-  /** The innermost function of an address, and where in it, with `bytes` that ran; `undefined` for none. */
+  /**
+   * The innermost function at an address, with `bytes` added to its totals; `undefined` if there is
+   * none. Sets the place.
+   */
   leaf(frames: FrameBatch, number: number, bytes: number): FunctionSamples | undefined {
     const first = uintAt(frames.first, number);
     let samples: FunctionSamples | undefined;
@@ -354,12 +360,15 @@ class Builder {
     return samples;
   }
 
-  /** What of a discriminator tells blocks of a line apart: the rest may say how often code was copied. */
+  /**
+   * The part of a discriminator that identifies a block of the line. The rest may tell how often
+   * code was duplicated.
+   */
   #base(discriminator: number): number {
     return this.#isFlowSensitive ? discriminator : component(discriminator);
   }
 
-  /** The functions, the largest first. */
+  /** The functions, by descending total. */
   finish(): FunctionSamples[] {
     const { names } = this.#functions;
     const isAmbiguous = ({ name }: FunctionSamples) => AMBIGUOUS.test(names[name] as string);
@@ -400,14 +409,14 @@ function lineOf({ lines }: FunctionSamples, location: number): LineSamples {
   return line;
 }
 
-/** The lowest number in a discriminator of LLVM's: none, or one of 5 or 12 bits. */
+/** The lowest component of an LLVM discriminator: none, or 5 or 12 bits. */
 function component(discriminator: number): number {
   if ((discriminator & 1) !== 0) return 0;
   const rest = discriminator >>> 1;
   return (rest & 0x20) === 0 ? rest & 0x1f : rest >>> 1 & 0xfe0 | rest & 0x1f;
 }
 
-/** A discriminator without its lowest number. */
+/** A discriminator without its lowest component. */
 function next(discriminator: number): number {
   if ((discriminator & 1) !== 0) return discriminator >>> 1;
   return discriminator >>> ((discriminator & 0x40) === 0 ? 7 : 14);

@@ -8,9 +8,9 @@ import {
 } from "./sample_profile.ts";
 import { inOrder, sortedFunctions, sortedTargets } from "./sample_profile_text.ts";
 
-/** "SPROF42" and 4, the number of this form, as a ULEB128 number; then version 103. */
+/** "SPROF42" and 4, the number of this format, as a ULEB128 number; then version 103. */
 const MAGIC = [0x84, 0xe4, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 103];
-/** Types of sections (`SecType` of LLVM's SampleProf.h), in the order in which readers want them. */
+/** Section types (`SecType` of LLVM's SampleProf.h), in the order that readers expect. */
 const SECTIONS = {
   summary: 1,
   names: 2,
@@ -20,18 +20,19 @@ const SECTIONS = {
   symbols: 3,
   metadata: 5,
 } as const;
-/** Flags of a section are in the upper half; discriminators are those of late passes. */
+/** Section flag in the upper half: discriminators of late passes. */
 const FLOW_SENSITIVE = 1 << 2;
-/** Names end with what makes those of static functions unique. */
+/** Section flag: names have suffixes that make static functions unique. */
 const UNIQUE_NAMES = 1 << 2;
-/** Shares of all counts, in millionths, for which the summary says how large the counts are. */
+/** Shares of the sum of all counts, in millionths, for which the summary has the smallest count. */
 const CUTOFFS = [
   ...[10_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000],
   ...[900_000, 950_000, 990_000, 999_000, 999_900, 999_990, 999_999],
 ];
 
 /**
- * A profile in the binary form of LLVM, extbinary, which `clang -fprofile-sample-use` reads in parts.
+ * A profile in LLVM's binary format, extbinary, which `clang -fprofile-sample-use` can read
+ * partially.
  *
  * @example
  * ```ts
@@ -112,7 +113,7 @@ export function* autofdoBinary(
   for (const [, content] of contents) if (content.length > 0) yield content;
 }
 
-/** The names that the profile says, sorted. */
+/** The names in the profile, sorted. */
 function usedNames({ names, functions }: SampleProfile): number[] {
   const used = new Set<number>();
   const use = ({ name, lines, inlined }: FunctionSamples): void => {
@@ -126,7 +127,7 @@ function usedNames({ names, functions }: SampleProfile): number[] {
   return [...used].sort((a, b) => (names[a] as string) < (names[b] as string) ? -1 : 1);
 }
 
-/** What a function and all that was inlined into it ran, without how often it was entered. */
+/** Writes a function's counts and inlined functions, without the number of entries. */
 function writeSamples(
   bytes: MessageBytes,
   names: readonly string[],
@@ -162,7 +163,9 @@ function writeSamples(
   }
 }
 
-/** How many counts there are, and how large those are that make the most of their sum. */
+/**
+ * Writes the number of counts, and for each cutoff the smallest count that is needed to reach it.
+ */
 function writeSummary(bytes: MessageBytes, { functions }: SampleProfile): void {
   const counts: number[] = [];
   const add = ({ lines, inlined }: FunctionSamples): void => {
@@ -187,7 +190,7 @@ function writeSummary(bytes: MessageBytes, { functions }: SampleProfile): void {
     const wanted = Number(BigInt(total) * BigInt(cutoff) / 1_000_000n);
     while (sum < wanted && seen < sorted.length) {
       least = floatAt(sorted, seen);
-      // All of one size count together.
+      // Equal counts are added together.
       while (sorted[seen] === least) {
         sum += least;
         seen++;

@@ -7,7 +7,7 @@ import { CodeSteps } from "./code_steps.ts";
 import { type ProfileDwarf, type SampleProfile, sampleProfile } from "./sample_profile.ts";
 import { autofdoText } from "./sample_profile_text.ts";
 
-/** Where the code is: in the file after its headers, and in memory. */
+/** Location of the code: offset in the file after its headers, and address. */
 const OFFSET = 128, AT = 0x40_1000;
 
 /**
@@ -53,18 +53,18 @@ function elfOf(symbols: readonly (readonly [string, number])[], code = CODE, mac
 
 const ELF = elfOf([["main", 0], ["work", 0x10]]);
 
-/** A place of a function: line, the line that declares the function, discriminator. */
+/** A place in a function: line, line of the function's declaration, discriminator. */
 type Frame = readonly [name: string, line: number, declared: number, discriminator?: number];
 
 interface Described {
-  /** Functions: name, first byte, the byte after the last. */
+  /** Functions: name, first byte, byte after the last. */
   readonly ranges: readonly (readonly [string, number, number])[];
-  /** Frames from the innermost, of the bytes from one to before another. */
+  /** Frames, innermost first, for a range of bytes. */
   readonly frames: readonly (readonly [number, number, readonly Frame[]])[];
   readonly linkage?: Readonly<Record<string, string>>;
 }
 
-/** Debug information that says that. */
+/** Debug information with these functions and frames. */
 function dwarfOf({ ranges, frames, linkage = {} }: Described): ProfileDwarf {
   const names = [
     ...new Set([
@@ -112,7 +112,10 @@ function dwarfOf({ ranges, frames, linkage = {} }: Described): ProfileDwarf {
   };
 }
 
-/** `main` is declared in line 10, `work` in 20; 13 to 14 are of `add`, which is inlined in line 22 of `work`. */
+/**
+ * `main` is declared in line 10, `work` in line 20; 13 to 14 belong to `add`, inlined in line 22 of
+ * `work`.
+ */
 const DESCRIBED: Described = {
   ranges: [["main", 0, 0x10], ["work", 0x10, 0x20]],
   frames: [
@@ -148,11 +151,11 @@ function profile(
 
 const lines = async (of: SampleProfile) => (await textOf(autofdoText(of))).split("\n").slice(0, -1);
 
-Deno.test("sampleProfile: of a line, the instruction that ran most often counts; totals are bytes that ran", async () => {
+Deno.test("sampleProfile: a line has the count of its most frequent instruction, a function the executed bytes", async () => {
   const found = profile([]);
   assertEquals([found.impossible, found.named, found.isFlowSensitive], [0, 1, false]);
   assertEquals(await lines(found), [
-    // 7 x 3 bytes, 7 of each byte of add, 7 x 2, 6; what did not run counts 0.
+    // 7 x 3 bytes, 7 for each byte of add, 7 x 2, 6; lines that did not run have 0.
     "work:55:0",
     ...[" 1: 7", " 3: 7", " 4: 0", " 5: 6", " 2: add:14", "  3: 7"],
     // 5 x (1 + 5) and 4 x 3.
@@ -161,7 +164,7 @@ Deno.test("sampleProfile: of a line, the instruction that ran most often counts;
   ]);
 });
 
-Deno.test("sampleProfile: ranges that overlap are added, and end with their last instruction", async () => {
+Deno.test("sampleProfile: overlapping ranges are added, and end with their last instruction", async () => {
   const found = profile([], [range(0x10, 0x14, 2), range(0x13, 0x15, 10)]);
   assertEquals(await lines(found), [
     // 2 x 3, 12 x 2, 10 x 2.
@@ -170,7 +173,7 @@ Deno.test("sampleProfile: ranges that overlap are added, and end with their last
   ]);
 });
 
-Deno.test("sampleProfile: a range over a jump, a call or a return is impossible and counts nothing", async () => {
+Deno.test("sampleProfile: a range over a jump, a call or a return is impossible, and not counted", async () => {
   const found = profile([], [
     ...[range(0, 6, 1), range(6, 8, 4), range(6, 9, 2), range(0x13, 0x18, 3)],
   ]);
@@ -185,26 +188,26 @@ Deno.test("sampleProfile: ranges outside of functions have no name", async () =>
   assertEquals([profile([], []).named, profile([], []).impossible], [0, 0]);
 });
 
-Deno.test("sampleProfile: branches to the start of a function are calls of it, from where they are", async () => {
+Deno.test("sampleProfile: a branch to the start of a function is a call in the branch's line", async () => {
   const found = profile([
     ...[branch(1, 0x10, 9), branch(0x15, 0x18, 7), branch(-1, 0, 3), branch(0x14, 0, 2)],
-    // A return, and a branch to elsewhere.
+    // A return, and a branch to another place.
     ...[branch(0x18, 6, 5), branch(0x18, -1, 5)],
   ]);
   assertEquals(await lines(found), [
     "work:55:9",
     ...[" 1: 7", " 3: 7", " 4: 0", " 5: 6", " 2: add:14", "  3: 7 main:2"],
-    // More calls than the line was seen to run.
+    // More calls than runs of the line.
     "main:42:5",
     ...[" 0: 5", " 1: 9 work:9", " 2: 4", " 3: 4"],
   ]);
 });
 
-/** A discriminator as LLVM encodes it: parts of 1, 7 or 14 bits, the lowest first. */
+/** A discriminator in LLVM's encoding: components of 1, 7 or 14 bits, the lowest first. */
 function discriminator(...parts: readonly number[]): number {
   let [value, shift] = [0, 0];
   for (const part of parts) {
-    // Bit 0: none; bit 6: the number has twelve bits instead of five.
+    // Bit 0: no component; bit 6: the component has twelve bits instead of five.
     const long = part > 31;
     value |= (part === 0 ? 1 : part % 32 * 2 + (long ? 64 + (part >> 5) * 128 : 0)) << shift;
     shift += part === 0 ? 1 : long ? 14 : 7;
@@ -212,7 +215,7 @@ function discriminator(...parts: readonly number[]): number {
   return value;
 }
 
-Deno.test("sampleProfile: of discriminators the base is a place, and copies of code count for all of them", async () => {
+Deno.test("sampleProfile: a discriminator's base is part of the place, duplicated code counts for all copies", async () => {
   const of = async (...parts: number[]) => {
     const frames = DESCRIBED.frames.map((each) =>
       each[0] === 6 ? [6, 8, [["main", 12, 10, discriminator(...parts)]]] as const : each
@@ -225,23 +228,23 @@ Deno.test("sampleProfile: of discriminators the base is a place, and copies of c
   assertEquals(await of(31), " 2.31: 4");
   assertEquals(await of(32), " 2.32: 4");
   assertEquals(await of(1000), " 2.1000: 4");
-  // Base, then of how many copies it is one.
+  // Base, then the number of copies.
   assertEquals(await of(3, 2), " 2.3: 8");
   assertEquals(await of(0, 5), " 2: 20");
   assertEquals(await of(1000, 5), " 2.1000: 20");
   assertEquals(await of(0, 0, 7), " 2: 4");
-  // With discriminators of late passes all of it is a place.
+  // With discriminators of late passes, the whole discriminator is part of the place.
   const late = elfOf([["main", 0], ["__llvm_fs_discriminator__", 0x28]]);
   const frames = DESCRIBED.frames.map((each) =>
     each[0] === 6 ? [6, 8, [["main", 12, 10, discriminator(3, 2)]]] as const : each
   );
   const found = profile([], [range(6, 8, 4)], { ...DESCRIBED, frames }, late);
   assertEquals(found.isFlowSensitive, true);
-  // 3 is 6; 2 is 4, from bit 7 on.
+  // 3 is encoded as 6; 2 as 4, from bit 7 on.
   assertEquals((await lines(found))[3], ` 2.${6 + 4 * 128}: 4`);
 });
 
-Deno.test("sampleProfile: names are those of the linker, without what copies and parts of functions have", async () => {
+Deno.test("sampleProfile: names are linkage names without the suffixes of copies and parts", async () => {
   const of = async (name: string) =>
     (await lines(profile([], [range(6, 8, 4)], {
       ...DESCRIBED,
@@ -253,12 +256,12 @@ Deno.test("sampleProfile: names are those of the linker, without what copies and
   assertEquals(await of("f.part.0"), "f");
   assertEquals(await of("f.llvm.1.x"), "f.llvm.1.x");
   assertEquals(await of("f.cold"), "f.cold");
-  // Several files have functions with such a name.
+  // Several source files have functions with such a name.
   assertEquals(await of("__cxx_global_var_init.1"), undefined);
   assertEquals(await of("__tls_init"), undefined);
 });
 
-Deno.test("sampleProfile: inlined functions that several files have are left out", async () => {
+Deno.test("sampleProfile: inlined functions that several source files define are dropped", async () => {
   const found = profile([], RANGES, { ...DESCRIBED, linkage: { add: "__tls_init" } });
   assertEquals((await lines(found)).slice(0, 6), [
     ...["work:55:0", " 1: 7", " 3: 7", " 4: 0", " 5: 6", "main:42:0"],
@@ -280,14 +283,14 @@ Deno.test("sampleProfile: a function in two parts is entered at the symbol of it
   assertEquals(await heads(elfOf([])), []);
 });
 
-Deno.test("sampleProfile: where one part of a function ran, lines of the other count 0", async () => {
+Deno.test("sampleProfile: if one part of a function ran, lines of the other have the count 0", async () => {
   const found = profile([], [range(0x20, 0x21, 5)], PARTS);
   // 5 x 3 bytes.
   assertEquals(await lines(found), ["main:15:0", " 0: 0", " 1: 0", " 2: 0", " 3: 0", " 4: 5"]);
   assertEquals(found.named, 1);
 });
 
-Deno.test("CodeSteps: sizes of instructions, whether the next one runs, and where no code is", () => {
+Deno.test("CodeSteps: instructions have sizes and fall through or not, other bytes are no code", () => {
   const steps = new CodeSteps(ELF);
   const of = (at: number) => [steps.step(AT + at), steps.ends];
   assertEquals([0, 1, 8, 0x10, 0x15, 0x18].map(of), [
@@ -299,10 +302,10 @@ Deno.test("CodeSteps: sizes of instructions, whether the next one runs, and wher
   ]);
 });
 
-Deno.test("CodeSteps: of AArch64, instructions have four bytes; B, BL, BLR and RET end", () => {
+Deno.test("CodeSteps: AArch64 instructions have four bytes, and B, BL, BLR and RET end a trace", () => {
   const words = [
     ...[0xd503201f, 0x14000002, 0x94000002, 0xd63f0000, 0xd65f03c0],
-    // BR is a jump that may be a table's; B.NE, CBZ and TBZ may go on.
+    // BR may jump through a table; B.NE, CBZ and TBZ may fall through.
     ...[0x54000041, 0xb4000040, 0x36000040, 0x17ffffff, 0x97ffffff],
   ];
   const code = new Uint8Array(Uint32Array.from(words).buffer);

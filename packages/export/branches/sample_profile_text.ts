@@ -7,8 +7,8 @@ import {
 } from "./sample_profile.ts";
 
 /**
- * A profile in the text form of `clang -fprofile-sample-use`: `function:total:head`, then a line for
- * each place, `offset.discriminator: count`, with calls as `function:count`. Inlined functions are
+ * A profile in the text format of `clang -fprofile-sample-use`: `function:total:head`, then a line
+ * per place, `offset.discriminator: count`, with calls as `function:count`. Inlined functions are
  * indented further.
  *
  * @example
@@ -67,7 +67,7 @@ function locationText(location: number): string {
   return `${lineOffsetOf(location)}${discriminator === 0 ? "" : `.${discriminator}`}`;
 }
 
-/** Places in the order of lines. */
+/** Sorts places. */
 export function inOrder(places: ReadonlyMap<number, unknown>): Float64Array {
   return Float64Array.from(places.keys()).sort();
 }
@@ -82,7 +82,7 @@ export function sortedTargets(
   );
 }
 
-/** Functions that were inlined at one place, by name. */
+/** The functions inlined at one place, sorted by name. */
 export function sortedFunctions(
   functions: ReadonlyMap<number, FunctionSamples> | undefined,
   names: readonly string[],

@@ -47,14 +47,14 @@ const PROFILE: SampleProfile = {
   named: 1,
 };
 
-Deno.test("locationOf: a line and a discriminator are read from one number", () => {
+Deno.test("locationOf: line and discriminator are recovered from the number", () => {
   for (const [line, discriminator] of [[0, 0], [1, 0], [0xffff, 2 ** 32 - 1], [3, 7]] as const) {
     const location = locationOf(line, discriminator);
     assertEquals([lineOffsetOf(location), discriminatorOf(location)], [line, discriminator]);
   }
 });
 
-Deno.test("autofdoText: lines are in order, then what is inlined, targets the most frequent first", async () => {
+Deno.test("autofdoText: lines are sorted, then inlined functions; call targets by frequency", async () => {
   assertEquals(
     await textOf(autofdoText(PROFILE)),
     [
@@ -75,7 +75,7 @@ Deno.test("autofdoText: lines are in order, then what is inlined, targets the mo
   );
 });
 
-/** Reads numbers in ULEB128 and texts, as LLVM's SampleProfReader does. */
+/** Reads ULEB128 numbers and strings, as LLVM's SampleProfReader does. */
 class Cursor {
   at: number;
   readonly bytes: Uint8Array;
@@ -103,7 +103,7 @@ class Cursor {
   }
 }
 
-/** The sections by type: what is in them, and their flags in the upper half of a word. */
+/** The sections by type, with their flags in the upper half of a word. */
 function sectionsOf(bytes: Uint8Array): Map<number, { bytes: Uint8Array; flags: bigint }> {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   assertEquals(bytes[9], 103);
@@ -122,7 +122,7 @@ function namesOf(bytes: Uint8Array): string[] {
   return Array.from({ length: cursor.number() }, () => cursor.text());
 }
 
-/** A function as the text form has it. */
+/** A function in the text format. */
 function readFunction(
   cursor: Cursor,
   names: readonly string[],
@@ -150,7 +150,7 @@ function readFunction(
   return lines;
 }
 
-Deno.test("autofdoBinary: decoded, it is what the text form has", async () => {
+Deno.test("autofdoBinary: decoded, it equals the text format", async () => {
   const sections = sectionsOf(await bytesOf(autofdoBinary(PROFILE)));
   const names = namesOf(sections.get(2)?.bytes ?? new Uint8Array());
   assertEquals(names, ["add", "main", "work", "zero"]);
@@ -172,17 +172,17 @@ Deno.test("autofdoBinary: decoded, it is what the text form has", async () => {
   assertEquals(lines.join("\n") + "\n", await textOf(autofdoText(PROFILE)));
 });
 
-Deno.test("autofdoBinary: the summary has sums, and the least counts of the most frequent lines", async () => {
+Deno.test("autofdoBinary: the summary has sums, and for each cutoff the smallest needed count", async () => {
   const cursor = new Cursor(
     sectionsOf(await bytesOf(autofdoBinary(PROFILE))).get(1)?.bytes ?? new Uint8Array(),
   );
   const number = () => cursor.number();
-  // 900 + 300 + 8 + 6 + 5 + 1, of 6 lines; the largest head is 300, of 2 functions.
+  // 900 + 300 + 8 + 6 + 5 + 1 in 6 lines; the largest head is 300, of 2 functions.
   assertEquals([number(), number(), number(), number(), number()], [1220, 900, 300, 6, 2]);
   const cutoffs = Array.from({ length: number() }, () => [number(), number(), number()] as const);
   assertEquals(cursor.at, cursor.bytes.length);
   assertEquals(cutoffs.length, 16);
-  // Line counts, largest first: 900 up to 73%, 1200 up to 98.3%, 1208, 1214, 1219, 1220.
+  // Counts by size: 900 reaches 73 %, 1200 98.3 %, then 1208, 1214, 1219, 1220.
   const sums = [900, 1200, 1208, 1214, 1219, 1220], counts = [900, 300, 8, 6, 5, 1];
   for (const [cutoff, least, seen] of cutoffs) {
     const wanted = Math.floor(1220 * cutoff / 1e6);
@@ -191,20 +191,20 @@ Deno.test("autofdoBinary: the summary has sums, and the least counts of the most
   }
 });
 
-Deno.test("autofdoBinary: lines of one count are in the summary together", async () => {
+Deno.test("autofdoBinary: equal counts are in the summary together", async () => {
   const lines = [1, 2, 3].map((line) => [line, 0, 10] as const);
   const functions = [samples(MAIN, 30, 0, lines)];
   const bytes = await bytesOf(autofdoBinary({ ...PROFILE, functions }));
   const cursor = new Cursor(sectionsOf(bytes).get(1)?.bytes ?? new Uint8Array());
   assertEquals(Array.from({ length: 9 }, () => cursor.number()), [
     ...[30, 10, 0, 3, 1, 16, 10_000],
-    // Of 30, 1% is 0: no line is needed for it.
+    // 1 % of 30 is 0, which no line is needed for.
     ...[0, 0],
   ]);
   assertEquals(Array.from({ length: 3 }, () => cursor.number()), [100_000, 10, 3]);
 });
 
-Deno.test("autofdoBinary: flags say late discriminators and unique names", async () => {
+Deno.test("autofdoBinary: flags mark late discriminators and unique names", async () => {
   const flags = async (profile: SampleProfile) => {
     const sections = sectionsOf(await bytesOf(autofdoBinary(profile)));
     return [sections.get(1)?.flags, sections.get(2)?.flags];

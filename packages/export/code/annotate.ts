@@ -2,33 +2,33 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
 import { frameStacks } from "@perfdata/profile/frame-stacks";
 import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 
-/** Samples and periods. */
+/** Number of samples, and their period. */
 export interface AnnotatedCount {
-  /** Samples. */
+  /** Number of samples. */
   samples: number;
   /** Sum of their periods. */
   period: number;
 }
 
-/** A line of source that was sampled in a function, or in what is inlined into it. */
+/** A sampled source line of a function, or of a function inlined into it. */
 export interface AnnotatedLine {
-  /** Source file; `undefined` if it is not known. */
+  /** Source file; `undefined` if unknown. */
   readonly file: string | undefined;
-  /** Line, 0 if it is not known. */
+  /** Line; 0 if unknown. */
   readonly line: number;
   /** Samples of the line itself. */
   readonly self: AnnotatedCount;
-  /** With what was called from there, inlined functions included. */
+  /** Samples of the line and of the functions called or inlined there. */
   readonly total: AnnotatedCount;
-  /** Functions that are inlined at this line, or were called from it, with their samples. */
+  /** Functions called or inlined at this line, with their samples. */
   readonly calls: readonly AnnotatedCall[];
 }
 
-/** A function that was called from a line, or is inlined there. */
+/** A function called or inlined at a line. */
 export interface AnnotatedCall extends AnnotatedCount {
-  /** Its name. */
+  /** Name of the function. */
   readonly name: string;
-  /** `false` if a file that nothing verifies gives the name. */
+  /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
   /** Whether it is inlined. */
   readonly inlined: boolean;
@@ -36,25 +36,25 @@ export interface AnnotatedCall extends AnnotatedCount {
 
 /** A function with its source lines. */
 export interface Annotation {
-  /** Its name. */
+  /** Name of the function. */
   readonly name: string;
-  /** `false` if a file that nothing verifies gives the name. */
+  /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
-  /** Its object. */
+  /** Name of the object. */
   readonly object: string;
-  /** Samples in it, without what it called. */
+  /** Samples in the function, without its callees. */
   readonly self: AnnotatedCount;
-  /** With what it called. */
+  /** Samples in the function and its callees. */
   readonly total: AnnotatedCount;
-  /** Its lines, by file and number. */
+  /** Source lines, sorted by file and number. */
   readonly lines: readonly AnnotatedLine[];
 }
 
 /**
- * What was sampled in functions of a name, line by line: in each object that has one.
+ * Samples of the functions with a name, by source line, in each object that has such a function.
  *
- * A sample counts once for a line, and once for a function that is inlined at or called from it,
- * however often these are in its stack. What is inlined counts for the line that it is inlined at.
+ * A sample counts once for a line, and once for a function called or inlined at the line, however
+ * often these are in its stack. An inlined function counts for the line at which it is inlined.
  *
  * @param event Number of the event.
  *
@@ -128,7 +128,7 @@ interface CollectedLine {
 
 const none = (): AnnotatedCount => ({ samples: 0, period: 0 });
 
-/** What was found of one function. */
+/** Counts of one function. */
 class Collected {
   readonly number: number;
   readonly self: AnnotatedCount = none();
@@ -144,8 +144,8 @@ class Collected {
   /**
    * Counts a sample.
    *
-   * @param callee What was called from the frame, -1 for nothing.
-   * @param met What the sample was counted for before.
+   * @param callee Function called from the frame; -1 if there is none.
+   * @param met Keys for which the sample was counted before.
    */
   add(count: AnnotatedCount, frame: number, callee: number, met: Set<string>, key: string): void {
     const { frames } = this.#profile;
@@ -192,7 +192,7 @@ class Collected {
   }
 }
 
-/** What JSON says of a function whose name nothing verifies. */
+/** The JSON member of a function with an unverified name. */
 function trustOf({ functions }: Profile, number: number): { readonly verified?: false } {
   const isUnverified = (byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0;
   return isUnverified ? { verified: false } : {};
@@ -203,30 +203,30 @@ function sum(to: AnnotatedCount, more: AnnotatedCount): void {
   to.period += more.period;
 }
 
-/** What was sampled in the code of a function, by address. */
+/** Samples in a function's code, by address. */
 export interface CodeCounts {
-  /** Its name. */
+  /** Name of the function. */
   readonly name: string;
-  /** `false` if a file that nothing verifies gives the name. */
+  /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
-  /** Number of its object in the profile. */
+  /** Number of the object in the profile. */
   readonly object: number;
-  /** By address, as the object counts: samples that were taken there. */
+  /** Samples taken at each address of the object. */
   readonly addresses: ReadonlyMap<number, AnnotatedCount>;
-  /** The same, with samples in what was called from there: then the address is in the call. */
+  /** Samples taken at each address or in a callee; then the address is in the call instruction. */
   readonly totals: ReadonlyMap<number, AnnotatedCount>;
-  /** Samples that were taken in it. */
+  /** Samples in the function. */
   readonly self: AnnotatedCount;
-  /** With those in what it called. */
+  /** Samples in the function and its callees. */
   readonly total: AnnotatedCount;
 }
 
-/** Which functions are meant: by name, and by number in the profile. */
+/** Selects functions by name and number in the profile. */
 export type FunctionTest = (name: string, number: number) => boolean;
 
 /**
- * What was sampled in functions of a name, address by address; what is inlined into them belongs to
- * them. A sample counts once for an address, however often that is in its stack.
+ * Samples of the functions with a name, by address. Inlined functions belong to the function around
+ * them. A sample counts once for an address, however often the address is in its stack.
  *
  * @param event Number of the event.
  *
@@ -264,7 +264,7 @@ export function codeCounts(
     if (own === undefined) found.set(key, own = new CollectedCode(profile, number, object));
     return own;
   };
-  // By place: its code, `null` for other functions.
+  // Code by place; `null` for other functions.
   const known: (CollectedCode | null | undefined)[] = [];
   for (let i = 0; i < samples.length; i++) {
     const leaf = intAt(samples.stack, i);

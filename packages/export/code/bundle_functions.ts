@@ -10,39 +10,39 @@ import type {
 } from "@perfdata/symbols";
 import { type Disassembler, MOST_CODE } from "./function_code.ts";
 
-/** Lines around those of an instruction whose text is kept. */
+/** Number of source lines kept around that of an instruction. */
 const AROUND = 5;
 
-/** What {@linkcode bundleFunctions} needs. */
+/** Inputs of {@linkcode bundleFunctions}. */
 export interface FunctionsToBundle {
   /** Finds symbols. */
   readonly resolver: SymbolResolver;
-  /** Reads code; what it reads is to be recorded. */
+  /** Reads and records code. */
   readonly code: ObjectCodeReader;
-  /** Finds the instructions of a function, and what they call. */
+  /** Decodes the instructions of a function. */
   readonly disassembler: Disassembler;
 }
 
-/** The result of {@linkcode bundleFunctions}. */
+/** Result of {@linkcode bundleFunctions}. */
 export interface BundledFunctions {
-  /** Functions whose code was read. */
+  /** Number of functions with code. */
   readonly functions: number;
-  /** Functions whose code could not be read, by the reason. */
+  /** Number of functions without code, by reason. */
   readonly missing: ReadonlyMap<string, number>;
-  /** By path of a source file: lines of these functions, with some lines around them. */
+  /** Line numbers of these functions and their surroundings, by path of the source file. */
   readonly lines: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
 /** A function with sampled addresses. */
 interface SampledFunction {
   readonly size: number;
-  /** When one of its addresses was sampled: for generated code. */
+  /** Time of a sample in it, for JIT-compiled code. */
   readonly time: number;
 }
 
 /**
- * Reads the code of all functions that have sampled addresses, and adds names and lines of all their
- * instructions, and names of what they call, to a bundle.
+ * Reads the code of all functions with sampled addresses, and adds to a bundle the names and lines
+ * of their instructions, and the names of the functions that they call.
  */
 export async function bundleFunctions(
   { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
@@ -86,7 +86,7 @@ export async function bundleFunctions(
   return { functions, missing, lines };
 }
 
-/** The functions that addresses are in, by their starts. */
+/** The functions at addresses, by start. */
 async function functionsAt(
   symbols: ObjectSymbols,
   addresses: Float64Array,
@@ -101,12 +101,12 @@ async function functionsAt(
   return found;
 }
 
-/** Adds instructions of functions of one object. */
+/** Adds the instructions of one object's functions. */
 class InsnAdder {
   readonly #symbols: ObjectSymbols;
   readonly #writer: SymbolBundleWriter;
   readonly #lines: Map<string, Set<number>>;
-  /** Addresses that the bundle has already: those of samples, with the names of their time. */
+  /** Addresses already in the bundle: those of samples, with the names at their time. */
   readonly #known: Set<number>;
 
   constructor(
@@ -166,7 +166,8 @@ class InsnAdder {
 }
 
 /**
- * The text of a source file with some of its lines; the others are empty, so that lines keep their numbers.
+ * The text of a source file with only some lines. Other lines are empty, so that line numbers stay
+ * the same.
  *
  * @example
  * ```ts

@@ -4,19 +4,19 @@ import type { BranchPlaces } from "../branches/branch_profile.ts";
 
 /** Code that ran from one taken branch to the next, in one object. */
 export interface CodeRun {
-  /** Where the branch before led, as the object counts. */
+  /** Target of the branch before, as address in the object. */
   readonly from: number;
-  /** Where the next branch is, which ran as well. */
+  /** Address of the next branch, which ran too. */
   readonly to: number;
-  /** How often. */
+  /** How often it ran. */
   readonly count: number;
-  /** How often it is known how many cycles it took. */
+  /** Number of runs with a number of cycles. */
   readonly timed: number;
-  /** These cycles. */
+  /** Sum of these cycles. */
   readonly cycles: number;
 }
 
-/** Code that ran without a branch, in the objects that `isWanted` accepts by their numbers in `places`. */
+/** The traces in selected objects. `isWanted` gets the number of an object in `places`. */
 export function codeRuns(
   { branches, traces, ran, timed, cycles }: BranchCounts,
   places: BranchPlaces,
@@ -44,30 +44,31 @@ export function codeRuns(
 
 /** How often an instruction ran, if known. */
 export interface InsnRuns {
-  /** Number of the first instruction of its basic block. */
+  /** Number of the first instruction of the basic block. */
   readonly block: number;
-  /** How often it ran between the branches that were recorded. */
+  /** How often it ran between the recorded branches. */
   readonly executions: number;
   /**
-   * How many cycles it took on average from where a branch led up to this instruction, a branch that was
-   * taken then; `undefined` if none was, or the processor does not say.
+   * Mean number of cycles from the target of the previous branch up to this instruction, a taken
+   * branch; `undefined` if it was not taken, or the processor records no cycles.
    */
   readonly cycles: number | undefined;
 }
 
-/** An instruction, as far as blocks depend on it. */
+/** The properties of an instruction that determine blocks. */
 export interface BlockInsn {
-  /** Where it is. */
+  /** Address of the instruction. */
   readonly address: bigint;
-  /** Number of the instruction that it may jump to. */
+  /** Number of the instruction to which it may jump. */
   readonly jump?: number | undefined;
 }
 
 /**
- * How often each instruction of a piece of code ran. A basic block begins where a branch leads, and after one.
+ * Computes how often each instruction ran. A basic block begins at the target of a branch, and
+ * after a branch.
  *
- * @param insns The instructions, all of the piece.
- * @param start Where the first one is, as the object counts.
+ * @param insns All instructions of the piece of code.
+ * @param start Address of the first one in the object.
  *
  * @example
  * ```ts
@@ -103,7 +104,7 @@ export function insnRuns(
   }
   for (const run of runs) {
     const [from, to] = [numberAt.get(run.from), numberAt.get(run.to)];
-    // Of other code, or of what does not fit this code.
+    // A run of other code, or one that does not fit this code.
     if (from === undefined || to === undefined || to < from) continue;
     changes[from] = floatAt(changes, from) + run.count;
     changes[to + 1] = floatAt(changes, to + 1) - run.count;

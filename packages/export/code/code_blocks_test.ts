@@ -6,7 +6,7 @@ import { codeRuns, insnRuns } from "./code_blocks.ts";
 
 const INSNS = [0x10n, 0x12n, 0x17n, 0x19n, 0x1en].map((address) => ({ address }));
 
-/** A run of the code from one instruction of {@link INSNS} to another. */
+/** A run from one instruction of {@link INSNS} to another. */
 function run(from: number, to: number, count: number, timed = 0, cycles = 0) {
   return { from: 0x100 + from, to: 0x100 + to, count, timed, cycles };
 }
@@ -15,19 +15,19 @@ function executions(...runs: ReturnType<typeof run>[]): number[] {
   return insnRuns(INSNS, 0x110, runs).map(({ executions }) => executions);
 }
 
-Deno.test("insnRuns: all instructions from the first to the last of a run ran", () => {
+Deno.test("insnRuns: all instructions of a run, including its last, ran", () => {
   assertEquals(executions(run(0x12, 0x19, 7)), [0, 7, 7, 7, 0]);
   assertEquals(executions(run(0x10, 0x1e, 7)), [7, 7, 7, 7, 7]);
   assertEquals(executions(run(0x17, 0x17, 7)), [0, 0, 7, 0, 0]);
 });
 
-Deno.test("insnRuns: runs that overlap are added", () => {
+Deno.test("insnRuns: overlapping runs are added", () => {
   assertEquals(executions(run(0x10, 0x17, 3), run(0x12, 0x1e, 4), run(0x12, 0x17, 1)), [
     ...[3, 8, 8, 4, 4],
   ]);
 });
 
-Deno.test("insnRuns: runs to other code, to the middle of an instruction and backwards count nothing", () => {
+Deno.test("insnRuns: runs to other code, into an instruction or backwards are not counted", () => {
   assertEquals(
     executions(run(0x10, 0x18, 3), run(0x11, 0x17, 3), run(0x19, 0x10, 3), run(0x10, 0x80, 3)),
     [
@@ -37,14 +37,14 @@ Deno.test("insnRuns: runs to other code, to the middle of an instruction and bac
   assertEquals(insnRuns([], 0x110, [run(0x10, 0x12, 3)]), []);
 });
 
-Deno.test("insnRuns: cycles are the mean of what was timed, at the last instruction of a run", () => {
+Deno.test("insnRuns: cycles are the mean of timed runs, at a run's last instruction", () => {
   const found = insnRuns(INSNS, 0x110, [run(0x10, 0x17, 9, 2, 10), run(0x12, 0x17, 9, 6, 6)]);
   assertEquals(found.map(({ cycles }) => cycles), [
     ...[undefined, undefined, 2, undefined, undefined],
   ]);
 });
 
-Deno.test("insnRuns: a block begins where a run begins, after its end, after a jump and where that leads", () => {
+Deno.test("insnRuns: a block begins at a run's start, after its end, after a jump and at a jump's target", () => {
   const blocks = (jumps: (number | undefined)[], ...runs: ReturnType<typeof run>[]) =>
     insnRuns(INSNS.map((insn, i) => ({ ...insn, jump: jumps[i] })), 0x110, runs)
       .map(({ block }) => block);
@@ -54,15 +54,15 @@ Deno.test("insnRuns: a block begins where a run begins, after its end, after a j
   assertEquals(blocks([undefined, undefined, undefined, undefined, 0]), [0, 0, 0, 0, 0]);
 });
 
-Deno.test("codeRuns: runs are those in one wanted object, with their counts", () => {
+Deno.test("codeRuns: runs within one wanted object are returned with their counts", () => {
   const stacks = [
     // Latest first: 2..3 after 5 cycles, then 4..5 after 7.
     [[5, 6], [3, 4], [1, 2]],
     [[5, 6], [3, 4]],
-    // From one object to another, and in the other one.
+    // From one object to another, and within the other one.
     [[5, 6], [3, 104]],
     [[105, 6], [3, 104]],
-    // Where nothing is.
+    // Unmapped.
     [[5, 6], [3, -1]],
   ] as const;
   const rows = new Run();

@@ -4,58 +4,61 @@ import { jumpLines } from "./jump_lines.ts";
 
 /** Source of an instruction: a function and a line. */
 export interface ListedFrame {
-  /** The function. */
+  /** Name of the function. */
   readonly name: string;
-  /** Source file; `undefined` if it is not known. */
+  /** Source file; `undefined` if unknown. */
   readonly file: string | undefined;
-  /** Line, 0 if it is not known. */
+  /** Line; 0 if unknown. */
   readonly line: number;
 }
 
 /** An instruction of a function. */
 export interface ListedInsn {
-  /** Samples that were taken at it. */
+  /** Samples taken at the instruction. */
   readonly self: AnnotatedCount;
-  /** With those in what it calls. */
+  /** Samples taken at the instruction or in its callees. */
   readonly total: AnnotatedCount;
-  /** Where it comes from: the function, then what is inlined there, the innermost last. */
+  /** The function, then the functions inlined there, innermost last. */
   readonly frames: readonly ListedFrame[];
-  /** Number of the instruction that it may jump to; `undefined` if that is in no instruction here. */
+  /**
+   * Number of the instruction to which it may jump; `undefined` if the target is not in the
+   * listing.
+   */
   readonly jump?: number | undefined;
 }
 
 /** A row of a listing. */
 export type ListingRow =
-  /** Where the instructions below it come from. */
+  /** The source of the instructions below it. */
   | {
     readonly kind: "source";
     readonly frame: ListedFrame;
-    /** How many functions it is inlined into. */
+    /** Number of functions into which it is inlined. */
     readonly depth: number;
-    /** Whether the function begins to be inlined here. */
+    /** Whether an inlined function begins here. */
     readonly begins: boolean;
   }
   | { readonly kind: "insn"; readonly number: number }
-  /** Instructions that are left out. */
+  /** Skipped instructions. */
   | { readonly kind: "gap"; readonly count: number };
 
 /** A listing of a function. */
 export interface CodeListing {
-  /** The rows. */
+  /** Rows of source lines, instructions and gaps. */
   readonly rows: readonly ListingRow[];
-  /** By row: the lines of jumps. */
+  /** Jump lines of each row. */
   readonly gutters: readonly string[];
-  /** Jumps that are not drawn, since there are too many side by side. */
+  /** Number of jumps that are not drawn, since too many would be side by side. */
   readonly undrawn: number;
-  /** Row of the instruction with most samples; 0 if none has any. */
+  /** Row of the instruction with the most samples; 0 without samples. */
   readonly hottest: number;
 }
 
 /**
- * Lays out the instructions of a function: source lines before what came from them, what was inlined in its
- * place, jumps as lines.
+ * Lays out the instructions of a function: source lines before their instructions, inlined
+ * functions in place, jumps as lines.
  *
- * @param context Instructions that are shown around those with samples; all by default.
+ * @param context Number of instructions shown around those with samples; all by default.
  *
  * @example
  * ```ts
@@ -101,7 +104,7 @@ export function codeListing(insns: readonly ListedInsn[], context = Infinity): C
   return { rows, gutters, undrawn: left, hottest };
 }
 
-/** Which instructions are near one with samples; all, where none has any. */
+/** Marks the instructions near one with samples; all, if no instruction has samples. */
 function near(insns: readonly ListedInsn[], context: number): Uint8Array {
   const shown = new Uint8Array(insns.length);
   let any = false;
@@ -113,7 +116,7 @@ function near(insns: readonly ListedInsn[], context: number): Uint8Array {
   return any ? shown : shown.fill(1);
 }
 
-/** The rows for frames that are other ones than those of the instruction before. */
+/** The rows for frames that differ from those of the previous instruction. */
 function sourceRows(
   before: readonly ListedFrame[],
   frames: readonly ListedFrame[],
@@ -122,7 +125,7 @@ function sourceRows(
   while (same < frames.length && isSame(before[same], frames[same])) same++;
   return frames.slice(same).flatMap((frame, i): ListingRow[] => {
     const depth = same + i;
-    // A line of the same call goes on in it; another call begins again.
+    // The next line of the same call continues it; another call begins.
     const begins = depth > 0 && (i > 0 || before[depth]?.name !== frame.name);
     if (!begins && (frame.file === undefined || frame.line === 0)) return [];
     return [{ kind: "source", frame, depth, begins }];

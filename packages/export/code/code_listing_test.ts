@@ -12,7 +12,10 @@ function insn(frames: readonly ListedFrame[], period = 0, jump?: number): Listed
   return { self: count, total: count, frames, jump };
 }
 
-/** Rows as text: `name:line@depth` of source, with `+` where it begins; numbers of instructions; `...` of gaps. */
+/**
+ * Rows as text: `name:line@depth` for source, with `+` at the begin of an inlined function; numbers
+ * of instructions; `...` for gaps.
+ */
 function rows(insns: readonly ListedInsn[], context?: number): string[] {
   return codeListing(insns, context).rows.map((row) =>
     row.kind === "insn"
@@ -23,14 +26,14 @@ function rows(insns: readonly ListedInsn[], context?: number): string[] {
   );
 }
 
-Deno.test("codeListing: a line of source stands before its instructions once, and again after another", () => {
+Deno.test("codeListing: a source line precedes its instructions once, and again after another line", () => {
   const [one, two] = [[frame("f", 1)], [frame("f", 2)]];
   assertEquals(rows([insn(one), insn(one), insn(two), insn(one)]), [
     ...["f:1@0", "0", "1", "f:2@0", "2", "f:1@0", "3"],
   ]);
 });
 
-Deno.test("codeListing: what is inlined begins once, and goes on with its next line", () => {
+Deno.test("codeListing: an inlined function begins once, and continues with its next line", () => {
   const f = frame("f", 1);
   assertEquals(
     rows([
@@ -44,7 +47,7 @@ Deno.test("codeListing: what is inlined begins once, and goes on with its next l
   );
 });
 
-Deno.test("codeListing: another file or name is another source, one without a line has no row", () => {
+Deno.test("codeListing: another file or name is another source; a frame without a line has no row", () => {
   assertEquals(rows([insn([frame("f", 1)]), insn([frame("f", 1, "b.h")])]), [
     ...["f:1@0", "0", "f:1@0", "1"],
   ]);
@@ -52,37 +55,37 @@ Deno.test("codeListing: another file or name is another source, one without a li
     "0",
     "1",
   ]);
-  // A function that is inlined without a line is named all the same.
+  // An inlined function without a line still has a row.
   assertEquals(rows([insn([frame("f", 1), { name: "g", file: undefined, line: 0 }])]), [
     ...["f:1@0", "+g:0@1", "0"],
   ]);
 });
 
-Deno.test("codeListing: an instruction without frames changes nothing", () => {
+Deno.test("codeListing: an instruction without frames adds no row", () => {
   assertEquals(rows([insn([frame("f", 1)]), insn([]), insn([frame("f", 1)])]), [
     ...["f:1@0", "0", "1", "2"],
   ]);
 });
 
-Deno.test("codeListing: with a context, instructions far from samples are gaps, and source stands again after one", () => {
+Deno.test("codeListing: with a context, instructions far from samples are gaps, and source is repeated after a gap", () => {
   const f = [frame("f", 1)];
   const insns = Array.from({ length: 12 }, (_, i) => insn(f, i === 3 || i === 10 ? 5 : 0));
   assertEquals(rows(insns, 1), [
     ...["...2", "f:1@0", "2", "3", "4", "...4", "f:1@0", "9", "10", "11"],
   ]);
   assertEquals(rows(insns, 0), ["...3", "f:1@0", "3", "...6", "f:1@0", "10", "...1"]);
-  // Without any sample, all are shown.
+  // Without any sample, all instructions are shown.
   assertEquals(rows([insn(f), insn(f)], 0), ["f:1@0", "0", "1"]);
 });
 
-Deno.test("codeListing: the hottest row is the first of those with the largest period", () => {
+Deno.test("codeListing: the hottest row is the first one with the largest period", () => {
   const f = [frame("f", 1)];
   const { rows: all, hottest } = codeListing([insn(f, 4), insn(f, 9), insn(f, 9), insn(f, 1)]);
   assertEquals(all[hottest], { kind: "insn", number: 1 });
   assertEquals(codeListing([insn(f), insn(f)]).hottest, 0);
 });
 
-Deno.test("codeListing: a jump is drawn from its row to its target's, unless that is left out", () => {
+Deno.test("codeListing: a jump is drawn from its row to its target's row, unless that is skipped", () => {
   const f = [frame("f", 1)];
   const { gutters, rows: all, undrawn } = codeListing([insn(f, 0, 2), insn(f), insn(f), insn(f)]);
   assertEquals([all.length, gutters.length, undrawn], [5, 5, 0]);

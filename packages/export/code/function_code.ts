@@ -1,4 +1,4 @@
-/** The code of functions, instruction by instruction, with the samples at each one. */
+/** The code of functions by instruction, with samples. */
 import { floatAt } from "@perfdata/format/elements";
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
@@ -11,30 +11,30 @@ import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols
 import type { AnnotatedCount, CodeCounts } from "./annotate.ts";
 import type { ListedFrame, ListedInsn } from "./code_listing.ts";
 
-/** An instruction as it is decoded. */
+/** A decoded instruction. */
 export interface DecodedInsn {
-  /** Distance from the first one. */
+  /** Distance from the first instruction. */
   readonly at: number;
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number;
-  /** `""` where there is no disassembler. */
+  /** Text; `""` without a disassembler. */
   readonly text: string;
-  /** Where it may go, as a distance from the first one: of jumps and calls with a fixed target. */
+  /** Target of a direct jump or call, as distance from the first instruction. */
   readonly target: number | undefined;
-  /** Whether it is a call: that comes back. */
+  /** Whether it is a call, which returns. */
   readonly isCall: boolean;
 }
 
 /** Decodes code of one architecture. */
 export interface Disassembler {
-  /** The instructions; a piece that is none stands for itself. */
+  /** Decodes instructions. Invalid bytes are an item of their own. */
   insns(bytes: Uint8Array, address: bigint): DecodedInsn[];
 }
 
 /**
- * Decodes code of x86.
+ * Creates a decoder of x86 code.
  *
- * @param textOf Makes the texts of instructions; without it they have none.
+ * @param textOf Formats an instruction; without it, texts are empty.
  */
 export function x86Disassembler(mode: InsnMode, textOf?: InsnText): Disassembler {
   return {
@@ -57,61 +57,64 @@ export function x86Disassembler(mode: InsnMode, textOf?: InsnText): Disassembler
   };
 }
 
-/** Longest function that is listed: the longest of LLVM's have 1 MB. */
+/** Longest function that is listed. LLVM's longest have 1 MB. */
 export const MOST_CODE: number = 1 << 22;
 
-/** What instructions are read with. */
+/** Inputs for reading instructions. */
 export interface CodeOptions {
-  /** What was run. */
+  /** Places of the recording. */
   readonly engine: { readonly places: AddressedPlaces };
   /** Finds symbols. */
   readonly resolver: SymbolResolver;
-  /** Where the code is read from. */
+  /** Reads code. */
   readonly code: ObjectCodeReader;
-  /** Decodes it. */
+  /** Decodes code. */
   readonly disassembler: Disassembler;
 }
 
-/** Code of a function in one piece: a name may have several, as where a JIT compiler made it again. */
+/**
+ * A contiguous piece of a function's code. A name may have several, as when a JIT compiler compiled
+ * it again.
+ */
 interface Piece {
-  /** As the object's symbols count. */
+  /** Address in the object. */
   readonly start: number;
   readonly size: number;
   readonly self: AnnotatedCount;
   readonly total: AnnotatedCount;
 }
 
-/** An instruction. */
+/** An instruction with its bytes. */
 export interface CodeInsn extends ListedInsn {
-  /** Where it is: in a file, as that was linked. */
+  /** Display address; in a file, the link-time address. */
   readonly address: bigint;
-  /** Its bytes. */
+  /** Bytes of the instruction. */
   readonly bytes: Uint8Array;
-  /** With the name of what it calls. */
+  /** Text, with the name of the callee. */
   readonly text: string;
 }
 
-/** A piece of code that was read, or why it could not be. */
+/** A piece of code, or the reason why it could not be read. */
 export interface ReadCode {
-  /** The function. */
+  /** Samples of the function. */
   readonly counts: CodeCounts;
-  /** Path of its object. */
+  /** Path of the object. */
   readonly path: string;
-  /** Name of its object. */
+  /** Name of the object. */
   readonly object: string;
-  /** Samples that were taken in the piece. */
+  /** Samples in the piece. */
   readonly self: AnnotatedCount;
-  /** With those in what it called. */
+  /** Samples in the piece and its callees. */
   readonly total: AnnotatedCount;
-  /** Where the piece is, as the object counts. */
+  /** Address of the piece in the object. */
   readonly start: number;
-  /** Its instructions. */
+  /** Instructions of the piece. */
   readonly insns: readonly CodeInsn[];
-  /** Why there are none. */
+  /** Reason for missing instructions. */
   readonly missing: string | undefined;
 }
 
-/** Reads the code of a function, piece by piece: those with most samples first. */
+/** Reads the pieces of a function's code, those with the most samples first. */
 export async function readCode(
   { objects }: Profile,
   counts: CodeCounts,
@@ -151,7 +154,7 @@ export async function readCode(
   }
 }
 
-/** The pieces that addresses are in, those with the most samples first. */
+/** The pieces with sampled addresses, those with the most samples first. */
 async function piecesOf(
   { addresses, totals }: CodeCounts,
   symbols: ObjectSymbols,
@@ -182,7 +185,7 @@ function joined(a: AnnotatedCount | undefined, b: AnnotatedCount | undefined): A
   };
 }
 
-/** Instructions with their samples, where they come from, and the names of what they call. */
+/** Adds samples, frames and callees' names to instructions. */
 async function named(
   insns: readonly DecodedInsn[],
   { piece: { start }, bytes, address }: {
@@ -206,7 +209,7 @@ async function named(
   const numberAt = new Map(insns.map(({ at }, number) => [at, number]));
   return insns.map((insn, number): CodeInsn => {
     const { at, length, text, target, isCall } = insn;
-    // A sample may be in the middle of an instruction, as callers are.
+    // A sample may be within an instruction, as return addresses minus one are.
     let self: AnnotatedCount = { samples: 0, period: 0 };
     let total = self;
     for (let k = 0; k < length; k++) {
@@ -226,12 +229,15 @@ async function named(
   });
 }
 
-/** The function and what is inlined, the innermost last. */
+/** The function and its inlined functions, innermost last. */
 function framesOf(found: Resolution | undefined): ListedFrame[] {
   return (found?.frames ?? []).map(({ name, file, line }) => ({ name, file, line })).reverse();
 }
 
-/** What is added to addresses to show them: those of a file are as it was linked, others as they ran. */
+/**
+ * Number added to an object's addresses for display: files have link-time addresses, other objects
+ * run-time addresses.
+ */
 export function shownFrom(object: SymbolObject, symbols: ObjectSymbols, start: number): number {
   switch (object.kind) {
     case "kernel":

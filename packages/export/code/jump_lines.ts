@@ -1,26 +1,26 @@
 import { byteAt } from "@perfdata/format/elements";
 
-/** A jump from one row of a listing to another one. */
+/** A jump between two rows of a listing. */
 export interface RowJump {
-  /** Row of the instruction that jumps. */
+  /** Row of the jump. */
   readonly from: number;
-  /** Row of the instruction that it goes to. */
+  /** Row of the target. */
   readonly to: number;
 }
 
-/** Lines that are drawn beside a listing. */
+/** Jump lines beside a listing. */
 export interface JumpLines {
-  /** By row: what stands beside it; all are equally long. */
+  /** Text beside each row; all have the same length. */
   readonly gutters: readonly string[];
-  /** Jumps for which there was no room. */
+  /** Number of jumps without room. */
   readonly left: number;
 }
 
-/** Most lines beside each other. */
+/** Limit of lines side by side. */
 const MOST_LANES = 8;
 
 const [UP, DOWN, LEFT, RIGHT] = [1, 2, 4, 8];
-/** Box-drawing characters by the directions that they lead to. */
+/** Box-drawing characters by the directions that they connect. */
 const BOXES = " ││││┘┐┤─└┌├─┴┬┼".split("");
 BOXES[UP | RIGHT] = "╰";
 BOXES[DOWN | RIGHT] = "╭";
@@ -28,10 +28,10 @@ BOXES[UP] = BOXES[DOWN] = BOXES[UP | DOWN] = "│";
 BOXES[LEFT] = BOXES[RIGHT] = BOXES[LEFT | RIGHT] = "─";
 
 /**
- * Draws jumps beside a listing: a line from each jump to where it goes, those to one place as one, short ones
- * next to the code. Lines cross and do not touch otherwise.
+ * Draws jumps beside a listing: a line from each jump to its target, with one line per target,
+ * short ones next to the code. Lines cross but do not touch otherwise.
  *
- * @param rows How many rows there are.
+ * @param rows Number of rows.
  *
  * @example
  * ```ts

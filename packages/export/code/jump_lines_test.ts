@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { jumpLines, type RowJump } from "./jump_lines.ts";
 
-/** Which ways a character leads: up, down, left, right. */
+/** Directions of each character: up, down, left, right. */
 const WAYS: Readonly<Record<string, string>> = {
   "│": "ud",
   "─": "lr",
@@ -17,14 +17,14 @@ const WAYS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Rows that a line from a row leads to, as an eye follows it: from the right end leftwards to a corner, past lines
- * that it crosses, then along the line, and to the right wherever that branches off.
+ * Rows connected to a row, as an eye follows the line: leftwards to a corner, past crossing lines,
+ * then along the line, and right at each branch.
  */
 function reached(gutters: readonly string[], from: number): Set<number> {
   const grid = gutters.map((gutter) => [...gutter]);
   const at = (row: number, column: number) => WAYS[grid[row]?.[column] ?? " "] as string;
   const width = grid[from]?.length ?? 0;
-  // The corner is the leftmost cell that the row's line reaches.
+  // The corner is the leftmost cell connected with the row.
   let corner = width - 1;
   while (corner > 0 && at(from, corner).includes("l") && at(from, corner - 1).includes("r")) {
     corner--;
@@ -33,14 +33,14 @@ function reached(gutters: readonly string[], from: number): Set<number> {
   for (const [step, way] of [[-1, "u"], [1, "d"]] as const) {
     for (let row = from; at(row, corner).includes(way); row += step) {
       const next = row + step;
-      // It ends here, or branches off, or is crossed by one that does.
+      // The line ends here, branches off, or is crossed by one that branches off.
       if (at(next, corner).includes("r")) found.add(next);
     }
   }
   return found;
 }
 
-Deno.test("a line leads from each jump to where it goes", () => {
+Deno.test("jumpLines: a line leads from each jump to its target", () => {
   let followed = 0;
   let left = 0;
   fc.assert(
@@ -70,7 +70,7 @@ Deno.test("a line leads from each jump to where it goes", () => {
         if (drawn.left > 0) return;
         const targets = new Set(jumps.map(({ to }) => to));
         for (const { from, to } of jumps) {
-          // A row that is a target as well has two lines, which only one of the ways shows.
+          // A row that is also a target has two lines, of which this walk follows one.
           if (targets.has(from)) continue;
           const rows = reached(drawn.gutters, from);
           assert(rows.has(to), `${from} to ${to}:\n${drawn.gutters.join("\n")}`);

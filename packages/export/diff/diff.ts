@@ -19,7 +19,7 @@ import {
   welch,
 } from "./statistics.ts";
 
-/** Properties in which recordings have to agree for a comparison. */
+/** The measure of a comparison. */
 export type DiffMeasure = "total" | "samples" | "time" | "period";
 
 /** Options of a comparison. */
@@ -31,49 +31,55 @@ export interface DiffOptions {
    * `period`: period per recording, for recordings of the same work.
    */
   readonly by: DiffMeasure;
-  /** Whether inlined functions are functions of their own, and not part of what they are in. */
+  /**
+   * Whether inlined functions have their own rows, instead of belonging to the function around
+   * them.
+   */
   readonly inline?: boolean;
-  /** Whether a function has what it called as well. */
+  /** Whether callees count for a function. */
   readonly children?: boolean;
-  /** Whether rows are call paths, with all that they called. */
+  /** Whether rows are call paths, including callees. */
   readonly paths?: boolean;
-  /** Objects of the base by name, with the names that they have on the other side. */
+  /** Names of the base's objects, with their names on the other side. */
   readonly same?: ReadonlyMap<string, string>;
 }
 
-/** A side of a row: means over the recordings of the side. */
+/** One side of a row: means over the side's recordings. */
 export interface DiffSide {
-  /** Samples, of all recordings. */
+  /** Samples of all recordings. */
   readonly samples: number;
-  /** Sum of their periods. */
+  /** Period of all recordings. */
   readonly period: number;
-  /** The measure: a share, 0 to 1, or period per second or recording. */
+  /** The measure: a share from 0 to 1, or the period per second or recording. */
   readonly value: number;
 }
 
-/** A change of the measure, and whether it is more than chance. */
+/** A change of the measure, with its significance. */
 export interface DiffChange {
-  /** Change of the measure, as a part of the whole base: 0.05 is five percent of all. */
+  /** Change of the measure relative to the whole base: 0.05 is five percent of everything. */
   readonly change: number;
-  /** Ends of the interval of the change: with 95%, those of all rows hold their changes. */
+  /**
+   * Confidence interval of the change. With 95 % probability, the intervals of all rows contain
+   * their true changes.
+   */
   readonly interval: readonly [number, number];
-  /** Probability that chance alone makes such a change in any row, by the weight of this one. */
+  /** Probability that chance alone causes such a change in any row, weighted by this row's size. */
   readonly chance: number;
-  /** Whether the change is more than chance: if and only if the interval leaves out 0. */
+  /** Whether the change is significant: the interval does not contain 0. */
   readonly isSignificant: boolean;
 }
 
-/** A function or path that is on one of the sides at least. */
+/** A function or path on at least one side. */
 export interface DiffRow extends DiffChange {
-  /** The function; of a path, the innermost one. */
+  /** Name of the function; for a path, of its innermost function. */
   readonly name: string;
-  /** Its object. */
+  /** Name of the object. */
   readonly object: string;
-  /** Of a path: its functions, outermost first. */
+  /** The functions of a path, outermost first. */
   readonly path?: readonly string[];
   /** The base. */
   readonly before: DiffSide;
-  /** What is compared with it. */
+  /** The side that is compared with the base. */
   readonly after: DiffSide;
   /** `now inlined`, `no longer inlined`, `moved from OBJECT`, `moved to OBJECT`, `new`, `gone`. */
   readonly note: string;
@@ -81,101 +87,107 @@ export interface DiffRow extends DiffChange {
 
 /** A comparison. */
 export interface Diff {
-  /** The rows, those with the largest change first. */
+  /** The rows, by descending change. */
   readonly rows: readonly DiffRow[];
-  /** Sums of the base. */
+  /** Totals of the base. */
   readonly before: DiffSide;
-  /** Sums of what is compared with it. */
+  /** Totals of the other side. */
   readonly after: DiffSide;
-  /** Change of all as a part of the base: other than 0 for `time` and `period` only. */
+  /** Relative change of the total: not 0 only for `time` and `period`. */
   readonly change: number;
-  /** The same with its interval; nothing for shares, whose sum is always 1. */
+  /** The change of the total with its interval; missing for shares, whose sum is always 1. */
   readonly whole?: DiffChange;
-  /** Objects that are taken for the same although their names differ. */
+  /** Objects that are matched although their names differ. */
   readonly same: readonly SameObject[];
-  /** Whether each side has several recordings, whose spread decides; else the number of samples does. */
+  /**
+   * Whether each side has several recordings, so that their spread determines significance.
+   * Otherwise the number of samples does.
+   */
   readonly isRepeated: boolean;
 }
 
-/** Probability that any of the changes that are marked is one by chance. */
+/** Probability that at least one marked change is due to chance. */
 const LEVEL = 0.05;
 
 /**
- * With one recording a side: how much functions differ from run to run of the same program beyond what sampling
- * makes of it, before the other functions of the two recordings are seen. `bench/diff_chance.ts` measured it on a
- * busy machine.
+ * For one recording per side: prior of the spread of functions' shares between runs of the same
+ * program, beyond sampling noise. `bench/diff_chance.ts` measured it on a busy machine.
  */
 const SHARE_PRIOR: SpreadPrior = { usual: 0.1, deviation: 0.5 };
-/** The same for rates, which also differ by how fast the machine was. */
+/** The same for rates, which also depend on the machine's speed. */
 const RATE_PRIOR: SpreadPrior = { usual: 0.15, deviation: 0.5 };
-/** Interrupts, page faults and switches are of the machine, more than of the program. */
+/**
+ * The same for kernel functions: interrupts, page faults and switches depend on the machine more
+ * than on the program.
+ */
 const KERNEL_PRIOR: SpreadPrior = { usual: 1, deviation: 0.5 };
-/** How much the rate of all functions together differs from run to run. */
+/** Spread of the total rate between runs. */
 const WHOLE_SPREAD = 0.1;
 
-/** Samples on both sides together of a function that tells how much runs differ. */
+/** Samples (both sides) that a function needs to contribute to the estimate of the spread. */
 const TELLING_SAMPLES = 20;
-/** The largest of them are enough. */
+/** Number of the largest functions that contribute. */
 const TELLING_FUNCTIONS = 200;
-/** Samples that a function has to have in an object, on one side only, to have moved there. */
+/** Samples that a function needs in an object, on one side only, to count as moved. */
 const MOVED_SAMPLES = 10;
 
-/** A recording as it is compared: stacks of functions, and samples of one event by stack. */
+/** A recording to compare: stacks of functions, and one event's samples by stack. */
 export interface DiffRecording extends Pick<Profile, "objects"> {
-  /** The threads: their names tell which objects are programs. */
+  /** The threads, whose names tell which objects are programs. */
   readonly threads: Iterable<ProfileThread>;
-  /** By function: the name, the object (-1: none), and `FUNCTION_KIND` bits. */
+  /** By function: name, object (-1: none), and `FUNCTION_KIND` bits. */
   readonly functions: {
     readonly name: readonly string[];
     readonly object: ArrayLike<number>;
     readonly kind: ArrayLike<number>;
   };
-  /** By row of the stacks: the caller, a row before (-1: none). */
+  /** Caller of each stack row, an earlier row (-1: none). */
   readonly parent: Int32Array;
-  /** By row of the stacks: the function. */
+  /** Function of each stack row. */
   readonly item: Int32Array;
-  /** By row of the stacks: samples whose innermost function it is. */
+  /** Samples of each stack row as the innermost one. */
   readonly samples: Float64Array;
-  /** The same, periods. */
+  /** Period of each stack row as the innermost one. */
   readonly periods: Float64Array;
   /** Samples without a stack. */
   readonly bareSamples: number;
-  /** Their periods. */
+  /** Period of the samples without a stack. */
   readonly barePeriod: number;
-  /** Seconds from the first sample to the last one; 0 if samples have no time. */
+  /** Seconds from the first to the last sample; 0 if samples have no time. */
   readonly seconds: number;
-  /** The events that there are samples of. */
+  /** The events with samples. */
   readonly sampled: readonly string[];
 }
 
-/** Which events there are samples of, as the end of a message. */
+/** The events with samples, as the end of a message. */
 function onlyOf(recordings: readonly DiffRecording[]): string {
   const names = new Set(recordings.flatMap(({ sampled }) => sampled));
   return names.size === 0 ? "" : `, only of ${[...names].sort().join(", ")}`;
 }
 
-/** A recording, counted. */
+/** Counts of a recording. */
 interface Counted {
   readonly samples: number;
   readonly period: number;
-  /** What rates are of: seconds, or 1 for a recording. */
+  /** Divisor of rates: seconds, or 1 per recording. */
   readonly amount: number;
-  /** Samples and periods by key. */
+  /** Samples and period by key. */
   readonly keys: Map<string, { samples: number; period: number; readonly isKernel: boolean }>;
-  /** How many samples tell as much as one of equal periods would. */
+  /** Number of samples that tell as much as one would if periods were equal. */
   readonly dispersion: number;
   /** Names of functions that are inlined somewhere. */
   readonly inlined: ReadonlySet<string>;
 }
 
 /**
- * Compares recordings, function by function or path by path.
+ * Compares recordings by function or by path.
  *
- * Functions of both sides are the same where name and object's short name are, so that rebuilt programs
- * can be compared; what is inlined counts for the function that it is in, as with `perf diff`.
+ * Functions are matched by name and the object's short name, so that rebuilt programs can be
+ * compared. An inlined function counts for the function around it, as in `perf diff`.
  *
- * With one recording a side, a change is tested against the chance of sampling, and against how much runs of
- * the same program usually differ. With several, against the first and against their spread (Welch).
+ * With one recording per side, a change is tested against sampling noise, and against the usual
+ * difference between runs of the same program. With several, it is tested against sampling noise
+ * and against their spread (Welch).
  *
  * @throws {RangeError} If a side has no samples of the event.
  */
@@ -189,7 +201,8 @@ export function diff(
 }
 
 /**
- * {@linkcode diff} of what is summed up by stack already; `inline` and the event are those of the sums.
+ * {@linkcode diff} of recordings that are already summed up by stack; the sums determine `inline`
+ * and the event.
  *
  * @throws {RangeError} If a side has no samples of the event.
  */
@@ -214,7 +227,7 @@ export function diffRecordings(
   const keys = [...new Set([...base.keys(), ...now.keys()])];
   const isRepeated = base.recordings.length > 1 && now.recordings.length > 1;
   const sides = keys.map((key): KeySides => ({ key, before: base.of(key), after: now.of(key) }));
-  // A function's part of the level is its part of the samples: large ones are what people look for.
+  // A function's part of the level is its share of the samples, since large functions matter most.
   const samples = sides.reduce((sum, { before, after }) => sum + before.samples + after.samples, 0);
   const parts = sides.map(({ before, after }) => (before.samples + after.samples) / samples);
   const changes = isRepeated
@@ -233,16 +246,16 @@ export function diffRecordings(
   };
 }
 
-/** A side of a comparison: its recordings, and what they have together. */
+/** One side of a comparison: its recordings and their sums. */
 class Side {
   readonly recordings: readonly Counted[];
   /** Sums of the recordings. */
   readonly whole: DiffSide;
-  /** Whether the measure is a rate, and not a share. */
+  /** Whether the measure is a rate. Otherwise it is a share. */
   readonly isRate: boolean;
-  /** What the number of samples of a key is compared with: a rate is tested by it, or a share. */
+  /** Size with which a key's samples are compared, for testing a rate or a share. */
   readonly size: number;
-  /** How many samples tell as much as one of equal periods would. */
+  /** Number of samples that tell as much as one would if periods were equal. */
   readonly dispersion: number;
   readonly #by: DiffMeasure;
   readonly #amount: number;
@@ -255,7 +268,7 @@ class Side {
     this.#by = by;
     this.isRate = by === "time" || by === "period";
     this.whole = { samples, period, value: this.isRate ? period / amount : 1 };
-    // What is compared is the period: how many samples it is depends on what a sample stands for.
+    // The period is compared, so the number of samples depends on the period per sample.
     this.size = this.isRate ? amount * samples / period : samples;
     this.#amount = amount;
     this.dispersion = by === "samples" ? 1 : recordings.reduce(
@@ -264,12 +277,12 @@ class Side {
     );
   }
 
-  /** The keys of all recordings; those of several come as often. */
+  /** The keys of all recordings, repeated for each recording that has them. */
   keys(): string[] {
     return this.recordings.flatMap((one) => [...one.keys.keys()]);
   }
 
-  /** What the recordings have of a key. */
+  /** Sums of a key over the recordings. */
   of(key: string): DiffSide {
     let [samples, period] = [0, 0];
     for (const one of this.recordings) {
@@ -281,14 +294,14 @@ class Side {
     return { samples, period, value };
   }
 
-  /** The measure of a key, or of all, in each recording. */
+  /** The measure of a key (or of the total) in each recording. */
   each(key: string | undefined): number[] {
     return this.recordings.map((one) =>
       this.#measure(key === undefined ? one : one.keys.get(key) ?? { samples: 0, period: 0 }, one)
     );
   }
 
-  /** Whether a key is of the kernel. */
+  /** Whether a key is a kernel function. */
   isKernel(key: string): boolean {
     return this.recordings.some((one) => one.keys.get(key)?.isKernel === true);
   }
@@ -302,25 +315,24 @@ class Side {
   }
 }
 
-/** What both sides have of a key. */
+/** Both sides of a key. */
 interface KeySides extends Pick<DiffRow, "before" | "after"> {
   readonly key: string;
 }
 
-/** A change of what has a key, without its name. */
 interface Change extends KeySides, DiffChange {}
 
-/** A change whose part of {@linkcode LEVEL} this is, by its probability among all. */
+/** A change that is tested at this part of {@linkcode LEVEL}. */
 function judged(change: number, interval: readonly [number, number], chance: number): DiffChange {
   const [low, high] = interval;
   return { change, interval, chance: Math.min(1, chance), isSignificant: low > 0 || high < 0 };
 }
 
 /**
- * The change of a key, or of all, if each side has several recordings: it has to be larger than their spread
- * says, and than sampling makes it. Few samples are often the same number by chance, without any spread.
+ * The change of a key (or of the total) if each side has several recordings. It must exceed both
+ * their spread and the sampling noise: few samples are often equal by chance, without any spread.
  *
- * @param part Its part of the level.
+ * @param part Part of the level.
  */
 function repeatedChange(base: Side, now: Side, key: string | undefined, part: number): DiffChange {
   const spread = welch(base.each(key), now.each(key), LEVEL * part);
@@ -336,14 +348,14 @@ function repeatedChange(base: Side, now: Side, key: string | undefined, part: nu
   );
 }
 
-/** The change of all functions together. */
+/** The change of the total. */
 function wholeChange(base: Side, now: Side, isRepeated: boolean): DiffChange {
   if (isRepeated) return repeatedChange(base, now, undefined, 1);
   const counts = countsOf(base, now, base.whole, now.whole);
   return countedChange(base, base.whole, now.whole, counts, WHOLE_SPREAD, 1);
 }
 
-/** The changes of keys if a side has one recording: numbers of samples say what chance makes. */
+/** The changes of keys if a side has one recording. The numbers of samples determine the noise. */
 function changesOfRuns(
   base: Side,
   now: Side,
@@ -378,14 +390,14 @@ function countedChange(
   return judged(change, [low / whole, high / whole], counts.chance(spread) / part);
 }
 
-/** The samples of both sides, of as many that they make the values that are compared. */
+/** The samples of both sides, scaled to give the compared values. */
 function countsOf(base: Side, now: Side, before: DiffSide, after: DiffSide): CountChange {
   const sizes = [base, now].map((side, i): SideCount => {
     const [own, other] = i === 0 ? [before, after] : [after, before];
     const samples = own.samples / side.dispersion;
     const { value } = own;
     if (samples > 0 && value > 0) return { samples, size: samples / value };
-    // What a sample stands for is known from the other side only.
+    // The period per sample is only known from the other side.
     const { size } = i === 0 ? now : base;
     const weight = other.samples > 0 && other.value > 0 ? other.value * size / other.samples : 1;
     return { samples, size: side.size / side.dispersion / weight };
@@ -394,8 +406,8 @@ function countsOf(base: Side, now: Side, before: DiffSide, after: DiffSide): Cou
 }
 
 /**
- * By key: how much it differs from run to run, as the other keys and what is usual tell. Without itself: a function
- * that has changed does not excuse itself.
+ * Spread between runs by key, estimated from the other keys and the prior. A key does not
+ * contribute to its own estimate, since its change would excuse itself.
  */
 function spreadsOf(
   base: Side,
@@ -423,7 +435,7 @@ function spreadsOf(
   return found;
 }
 
-/** Changes as rows, by their names, those with the largest change first. */
+/** Changes as rows, by descending change. */
 function rowsOf(changes: readonly Change[], notes: Notes, isPath: boolean): DiffRow[] {
   return changes.map(({ key, ...change }): DiffRow => {
     const { name, object, path } = parts(key);
@@ -433,7 +445,7 @@ function rowsOf(changes: readonly Change[], notes: Notes, isPath: boolean): Diff
   );
 }
 
-/** Parts of a key: between functions of a path, and between function and object. */
+/** Separators in a key: between functions of a path, and between function and object. */
 const STEP = "\u0000";
 const OF = "\u0001";
 
@@ -443,7 +455,7 @@ function parts(key: string): { name: string; object: string; path: string[] } {
   return { name, object, path: steps.map(([step = ""]) => step) };
 }
 
-/** Sums up the samples of a recording by stack of functions. */
+/** Sums up a recording's samples by stack of functions. */
 function recordingOf(profile: Profile, { event, inline }: DiffOptions): DiffRecording {
   const { samples, functions, objects, threads, events } = profile;
   const number = events.findIndex(({ name }) => name === event);
@@ -488,7 +500,7 @@ function recordingOf(profile: Profile, { event, inline }: DiffOptions): DiffReco
   };
 }
 
-/** Sums up a recording by what is compared. */
+/** Sums up a recording by key. */
 function count(
   { objects, functions, parent, item, samples, periods, bareSamples, barePeriod, seconds }:
     DiffRecording,
@@ -506,7 +518,7 @@ function count(
     const object = runObject(objects[functions.object[f] as number]?.name ?? "[unknown]");
     const called = names.get(object) ?? object;
     const plain = runFunction(label);
-    // A function without a name has that of its object.
+    // An unnamed function has the name of its object.
     return (plain === `[${object}]` ? `[${called}]` : plain) + OF + called;
   });
   const keys: Counted["keys"] = new Map();
@@ -537,7 +549,7 @@ function count(
       add(path[row] as string, n, period, isKernel(row));
       continue;
     }
-    // What calls itself again counts once.
+    // A recursive function counts once.
     let outer = children ? up : -1;
     while (outer >= 0 && label(outer) !== label(row)) outer = intAt(parent, outer);
     if (outer < 0) add(label(row), n, period, isKernel(row));
@@ -553,8 +565,8 @@ function count(
 }
 
 /**
- * How many samples of varying periods tell as much as one of equal ones: 1, and the square of their deviation as a
- * part of their mean, as stacks of the same function show it.
+ * Number of samples with varying periods that tell as much as one with equal periods: 1 plus the
+ * squared relative deviation, measured over stacks of the same function.
  */
 function dispersionOf(item: Int32Array, samples: Float64Array, periods: Float64Array): number {
   const sums = new Map<number, { n: number; period: number; squares: number; rows: number }>();
@@ -578,12 +590,12 @@ function dispersionOf(item: Int32Array, samples: Float64Array, periods: Float64A
   return 1 + (freedom === 0 ? 0 : deviation / freedom);
 }
 
-/** Says what became of functions that are on one side only. */
+/** Explains functions that are on one side only. */
 class Notes {
   readonly #before: readonly Counted[];
   readonly #after: readonly Counted[];
   readonly #isPath: boolean;
-  /** By side: objects that each function has enough samples in to have moved there. */
+  /** By side: the objects in which each function has enough samples to count as moved. */
   readonly #objects: readonly Map<string, Set<string>>[];
 
   constructor(before: readonly Counted[], after: readonly Counted[], isPath: boolean) {
@@ -620,7 +632,10 @@ class Notes {
     return there === undefined ? "new" : `moved from ${there}`;
   }
 
-  /** The object that a function is in on the other side only, as it is in this one on its side. */
+  /**
+   * The object that has the function only on the other side, if this object has it only on its own
+   * side.
+   */
   #placeOf(name: string, object: string, isBefore: boolean): string | undefined {
     const [here, there] = isBefore ? this.#objects : [...this.#objects].reverse();
     if (here?.get(name)?.has(object) !== true) return undefined;
@@ -628,7 +643,7 @@ class Notes {
   }
 }
 
-/** Leaves out paths whose change is that of one path that they lead to. */
+/** Drops paths whose change is that of one longer path. */
 function withoutPassing(rows: readonly DiffRow[]): DiffRow[] {
   const most = new Map<string, number>();
   for (const { path = [], change } of rows) {

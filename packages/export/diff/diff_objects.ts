@@ -1,24 +1,25 @@
 import type { Profile, ProfileThread } from "@perfdata/profile/profile";
 import { runObject } from "@perfdata/profile/run-names";
 
-/** How objects are identified. */
 type Sides = readonly (Pick<Profile, "objects"> & { readonly threads: Iterable<ProfileThread> })[];
 
-/** An object of one side that is taken for one of the other. */
+/** A pair of objects that are matched. */
 export interface SameObject {
-  /** Its name on the base side. */
+  /** Name on the base side. */
   readonly before: string;
-  /** Its name on the other side. */
+  /** Name on the other side. */
   readonly after: string;
-  /** Why: `--same` said so, the build ids are equal, or each is the only program that the other side has not. */
+  /**
+   * Reason: `--same`, equal build ids, or each being the only program that the other side lacks.
+   */
   readonly by: "named" | "build id" | "program";
 }
 
 /**
- * Objects that are the same on both sides under different names: a program that was renamed, or built
- * somewhere else. Objects whose names are equal, without numbers of the run, are the same anyway.
+ * Objects that are matched although their names differ: a program that was renamed, or built in
+ * another place. Objects with equal names, ignoring numbers of the run, are matched anyway.
  *
- * @param named Pairs of names that the caller knows of.
+ * @param named Pairs of names that the caller knows.
  */
 export function sameObjects(
   before: Sides,
@@ -55,7 +56,7 @@ export function sameObjects(
 interface Found {
   readonly name: string;
   readonly buildIds: Set<string>;
-  /** Whether it is an executable, as far as its name and the commands tell. */
+  /** Whether it is an executable, as its name and the commands suggest. */
   isProgram: boolean;
 }
 
@@ -71,7 +72,7 @@ function objectsOf(profiles: Sides): Map<string, Found> {
         found.set(name, object = { name, buildIds: new Set(), isProgram: false });
       }
       if (buildId !== undefined) object.buildIds.add(buildId);
-      // The kernel keeps 15 bytes of a command.
+      // The kernel truncates commands to 15 bytes.
       object.isProgram ||= comms.has(name.slice(0, 15));
     }
   }

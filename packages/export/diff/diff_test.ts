@@ -14,8 +14,8 @@ import {
 } from "./statistics.ts";
 import { namesOf, numbers, type PlainSample, plainSamples, profileOf } from "../testing.ts";
 
-Deno.test("distributions are those of the tables", () => {
-  // Two-sided points of printed tables of the normal and of Student's distribution.
+Deno.test("normalTwoSided, studentTwoSided: probabilities equal printed tables", () => {
+  // Two-sided points of printed tables of the normal and Student's distribution.
   for (
     const [z, chance] of [[1.959964, 0.05], [2.575829, 0.01], [3.290527, 0.001], [0, 1]] as const
   ) {
@@ -31,7 +31,7 @@ Deno.test("distributions are those of the tables", () => {
   ) assertAlmostEquals(studentTwoSided(t, freedom), chance, 5e-5);
 });
 
-/** Binomial coefficients, exactly. */
+/** Exact binomial coefficients. */
 function choose(n: number, k: number): bigint {
   let result = 1n;
   for (let i = 0; i < k; i++) result = result * BigInt(n - i) / BigInt(i + 1);
@@ -43,14 +43,15 @@ function shares(k: number, n: number, m: number, o: number): CountChange {
   return new CountChange({ samples: k, size: n }, { samples: m, size: o }, false);
 }
 
-Deno.test("CountChange: small numbers are as improbable as the exact test says", () => {
+Deno.test("CountChange: small counts have the probability of the exact test", () => {
   const next = numbers(3);
   let compared = 0;
   for (let i = 0; i < 400; i++) {
     const [n, o] = [20 + next(40), 20 + next(40)];
     const [k, m] = [next(n + 1), next(o + 1)];
     if (k + m === 0 || k + m === n + o) continue;
-    // The hypergeometric distribution, in whole numbers: outcomes as far on one side, the own one by half.
+    // The hypergeometric distribution in integers: outcomes as extreme on one side, the observed
+    // one by half.
     const own = choose(n, k) * choose(o, m);
     let twice = own;
     for (let x = 0; x <= Math.min(n, k + m); x++) {
@@ -59,18 +60,18 @@ Deno.test("CountChange: small numbers are as improbable as the exact test says",
     }
     const expected = Number(twice * 10n ** 15n / choose(n + o, k + m)) / 1e15;
     if (expected < 1e-6 || expected > 0.5) continue;
-    // Deviates, not probabilities: a quarter of one is far less than runs differ by.
+    // Compared as deviates: a quarter of one is far less than runs differ by.
     const found = shares(k, n, m, o).chance(0);
     assertAlmostEquals(normalQuantile(found), normalQuantile(expected), 0.25, `${[k, n, m, o]}`);
     compared++;
   }
   assert(compared > 150, `${compared}`);
-  // Five events against none in as long a time: 1/32 on one side, by half.
+  // Five events against none in the same time: 1/32 on one side, by half.
   const rate = new CountChange({ samples: 5, size: 1 }, { samples: 0, size: 1 }, true);
   assertAlmostEquals(rate.chance(0), 1 / 32, 0.005);
 });
 
-Deno.test("CountChange: an interval leaves out 0 if and only if the test refutes it", () => {
+Deno.test("CountChange: the interval excludes 0 if and only if the test rejects", () => {
   const next = numbers(17);
   let marked = 0;
   for (let i = 0; i < 3000; i++) {
@@ -84,14 +85,14 @@ Deno.test("CountChange: an interval leaves out 0 if and only if the test refutes
     const text = `${[k, n, m, o, isRate, spread, level, low, high]}`;
     assertEquals(low > 0 || high < 0, found.chance(spread) < level, text);
     assert(low <= high, text);
-    // What was found is in it; half a sample more moves it a little.
+    // The interval contains the observed change; the half sample shifts it a little.
     assert(m / o - k / n > low - 1 / o - 1 / n && m / o - k / n < high + 1 / o + 1 / n, text);
     if (low > 0 || high < 0) marked++;
   }
   assert(marked > 500 && marked < 2500, `${marked}`);
 });
 
-Deno.test("CountChange: an interval of 95% holds the difference of two samplings in 95%", () => {
+Deno.test("CountChange: 95 % intervals contain the true difference of two samplings in 95 % of runs", () => {
   const next = numbers(11);
   const draw = (n: number, share: number) => {
     let hits = 0;
@@ -104,13 +105,13 @@ Deno.test("CountChange: an interval of 95% holds the difference of two samplings
     const [low, high] = shares(draw(400, 0.1), 400, draw(300, 0.15), 300).interval(0, 1.96);
     if (low > 0.05 || high < 0.05) missed++;
   }
-  // Of 2000, 100 are expected; four standard deviations are 39.
+  // Of 2000, 100 are expected to miss; four standard deviations are 39.
   assert(missed > 61 && missed < 139, `${missed} of ${runs}`);
 });
 
-Deno.test("runSpread: differences that were drawn with a spread give that spread", () => {
+Deno.test("runSpread: differences drawn with a spread give that spread", () => {
   const next = numbers(29);
-  // Sums of twelve uniform numbers are close to normal ones.
+  // Sums of twelve uniform numbers are nearly normal.
   const normal = () =>
     Array.from({ length: 12 }, () => next(1000) / 1000).reduce((a, b) => a + b) - 6;
   const differences = Array.from({ length: 60 }, (_, i) => {
@@ -121,14 +122,14 @@ Deno.test("runSpread: differences that were drawn with a spread give that spread
   const found = runSpread(differences, prior, false);
   assert(found > 0.2 && found < 0.4, `${found}`);
   assertAlmostEquals(runSpread([], prior, false), 0.1, 0.01);
-  // What all shares have in common is no spread; of rates it is.
+  // A common shift of all shares is no spread; of rates it is.
   const shifted = differences.map(({ variance }) => ({ ratio: -0.5, variance }));
   assert(runSpread(shifted, prior, true) < 0.1);
   assert(runSpread(shifted, prior, false) > 0.3);
 });
 
-Deno.test("means of several recordings", () => {
-  // Welch's t of NIST's example of unequal variances would be 2.83 for these: computed by hand.
+Deno.test("welch: means of several recordings are compared as computed by hand", () => {
+  // Welch's t and freedom, computed by hand.
   const found = welch([10, 12, 14], [20, 21, 22, 25]);
   assertEquals(found?.difference, 10);
   const error = Math.sqrt(4 / 3 + 14 / 3 / 4);
@@ -147,7 +148,7 @@ function freedom(s: number, n: number, t: number, m: number): number {
 
 const OPTIONS = { event: "cpu-clock", by: "total" } as const;
 
-Deno.test("two samplings of the same differ in nothing that counts", () => {
+Deno.test("diff: two samplings of the same program have no significant change", () => {
   for (let seed = 0; seed < 10; seed++) {
     const [a, b] = [plainSamples(3000, seed * 2 + 100), plainSamples(3000, seed * 2 + 101)];
     const { rows } = diff([profileOf(a)], [profileOf(b)], OPTIONS);
@@ -156,11 +157,11 @@ Deno.test("two samplings of the same differ in nothing that counts", () => {
   }
 });
 
-Deno.test("a change is found, with its size, for each measure", () => {
+Deno.test("diff: a change is found with its size, for each measure", () => {
   const plain = (seed: number) =>
     plainSamples(8000, seed).map((sample) => ({ ...sample, stack: namesOf(sample) }));
   const before = plain(21);
-  // There are three samples of f9 for each that there was; the recording takes as long.
+  // f9 has three samples for each one before; the duration is the same.
   const after = plain(22).flatMap((sample) =>
     sample.stack.at(-1) === "f9" ? [sample, sample, sample] : [sample]
   );
@@ -183,7 +184,7 @@ Deno.test("a change is found, with its size, for each measure", () => {
     const { rows, change } = diff([profileOf(before)], [profileOf(after)], { ...OPTIONS, by });
     const [first] = rows;
     assertEquals([first?.name, first?.isSignificant], ["f9", true]);
-    // All others take what they took; of shares they have less.
+    // Other functions take the same time, so only their shares shrink.
     const others = rows.filter(({ isSignificant }) => isSignificant).length - 1;
     if (by === "time" || by === "period") assertEquals(others, 0, by);
     assertAlmostEquals(first?.before.value ?? 0, a[by], 1e-9);
@@ -202,7 +203,7 @@ Deno.test("a change is found, with its size, for each measure", () => {
   assert(holds.length > repeated.rows.length * 0.8, "the intervals hold the change of nothing");
 });
 
-Deno.test("functions that are inlined, move, come or go are said to", () => {
+Deno.test("diff: notes tell inlined, moved, new and gone functions", () => {
   const stacks = (names: string[]) =>
     plainSamples(500, 5).map((sample) => ({ ...sample, event: 0, stack: names }));
   const note = (name: string, before: string[], after: string[]) => {
@@ -217,7 +218,7 @@ Deno.test("functions that are inlined, move, come or go are said to", () => {
   assertEquals(note("main", ["main", "f12"], ["main", "f12"]), "");
 });
 
-Deno.test("paths: a change is shown where it is made, not in all its callers", () => {
+Deno.test("diff: with paths, a change is shown where it happens, not in all callers", () => {
   const before = plainSamples(4000, 61);
   const after = before.map((sample, i) =>
     i % 3 === 0 ? { ...sample, stack: ["main", "f12", "f13", "deep", "deeper"] } : sample
@@ -228,8 +229,8 @@ Deno.test("paths: a change is shown where it is made, not in all its callers", (
   assert(!rows.some(({ path = [] }) => path.join() === "main,f12,f13,deep"));
 });
 
-Deno.test("what all functions of a busy run have in common is no change of one of them", () => {
-  // Rates of each function are off by up to a quarter, at random, as beside other work.
+Deno.test("diff: a common slowdown of all functions is no change of one of them", () => {
+  // Each function's rate is off by up to a quarter, at random, as on a busy machine.
   let flagged = 0;
   let found = 0;
   for (let seed = 0; seed < 20; seed++) {
@@ -261,7 +262,7 @@ Deno.test("what all functions of a busy run have in common is no change of one o
   assert(found >= 19, `${found} of 20 changes were found`);
 });
 
-Deno.test("a program that was renamed is compared with itself; others are not joined", () => {
+Deno.test("diff: a renamed program is matched with itself, other programs are not", () => {
   const samples = plainSamples(2000, 77);
   const renamed = (name: string, buildId: string | undefined, comm: string): Profile => {
     const profile = profileOf(samples);
@@ -281,7 +282,7 @@ Deno.test("a program that was renamed is compared with itself; others are not jo
     return [found.map(({ by }) => by), rows.filter(({ note }) => note !== "").length > 0];
   };
   const old = renamed("server-1", "aa", "server-1");
-  // Of the same build; built again, and the only program on either side; neither of these; as told.
+  // Same build; rebuilt and the only program on either side; neither; named by the caller.
   assertEquals(compare(old, renamed("server-2", "aa", "x")), [["build id"], false]);
   assertEquals(compare(old, renamed("server-2", "bb", "server-2")), [["program"], false]);
   assertEquals(compare(old, renamed("lib.so", "bb", "server-2")), [[], true]);
@@ -292,15 +293,15 @@ Deno.test("a program that was renamed is compared with itself; others are not jo
   assertEquals(compare(old, renamed("server-1", "bb", "x")), [[], false]);
 });
 
-/** The same threads, all under one name. */
+/** The same threads, all with one name. */
 function called(threads: ThreadTable, comm: string): ThreadTable {
   const all = new ThreadTable();
   for (const { pid, tid } of threads) all.add(pid, tid, comm);
   return all;
 }
 
-Deno.test("diff: code of JIT compilers under two pids is compared as one object, with nothing moved", () => {
-  /** A run of a program of Java: its process, and the addresses of its lambdas. */
+Deno.test("diff: JIT-compiled code of two pids is one object, and nothing counts as moved", () => {
+  /** A run of a Java program: its process, and the addresses of its lambdas. */
   const run = (pid: number, object: string, address: string): Profile => {
     const builder = new ProfileBuilder({ events: [{ name: "cpu-clock", unit: "nanoseconds" }] });
     const jit = builder.object({ name: object, path: object });
@@ -322,14 +323,14 @@ Deno.test("diff: code of JIT compilers under two pids is compared as one object,
         ["[JIT]", 0, ""],
       ]);
     }
-    // The picture of both has one box for each.
+    // A flame graph of both has one box for each function.
     const picture = flameData([old, now], { base: 1 });
     assertEquals(picture.names, ["void Walk.inner(long)", "void Walk$$Lambda.run()"]);
     assertEquals(picture.objects, ["[JIT]"]);
   }
 });
 
-/** A profile of functions with so many samples each, in a program or in the kernel. */
+/** A profile of functions with these numbers of samples, in a program or in the kernel. */
 function counted(program: readonly number[], kernel: readonly number[]): Profile {
   const builder = new ProfileBuilder({ events: [{ name: "cpu-clock", unit: "nanoseconds" }] });
   const thread = builder.thread(7, 7, "demo");
@@ -348,7 +349,7 @@ function counted(program: readonly number[], kernel: readonly number[]): Profile
   return builder.profile();
 }
 
-Deno.test("diff: a change is marked if and only if its interval leaves out 0", () => {
+Deno.test("diff: a change is marked if and only if its interval excludes 0", () => {
   const next = numbers(41);
   const by = ["total", "samples", "time", "period"] as const;
   let marked = 0;
@@ -378,7 +379,7 @@ Deno.test("diff: a change is marked if and only if its interval leaves out 0", (
   assert(marked > 50, `${marked}`);
 });
 
-Deno.test("diff: one of two functions that takes half as much again is marked on one recording a side", () => {
+Deno.test("diff: a 50 % increase of one of two functions is marked with one recording per side", () => {
   for (
     const [before, after] of [[[2000, 2000], [3000, 2000]], [[2000, 2000], [2000, 3000]]] as const
   ) {
@@ -387,7 +388,7 @@ Deno.test("diff: one of two functions that takes half as much again is marked on
   }
 });
 
-Deno.test("diff: 38.8% to 44.2% of 6,500 samples is marked beside functions of the kernel that differ by far", () => {
+Deno.test("diff: 38.8 % to 44.2 % of 6,500 samples is marked despite large changes of kernel functions", () => {
   const others = Array.from({ length: 30 }, (_, i) => 20 + 13 * ((i * 7) % 20));
   const rest = (all: number) => {
     const sum = others.reduce((a, b) => a + b, 0);
@@ -397,7 +398,7 @@ Deno.test("diff: 38.8% to 44.2% of 6,500 samples is marked beside functions of t
   const after = counted([2873, ...rest(3460)], [90, 20, 50, 4, 3, 0]);
   const { rows } = diff([before], [after], OPTIONS);
   assertEquals(rows.filter(({ isSignificant }) => isSignificant).map(({ name }) => name), ["f0_0"]);
-  // Nothing is marked of the same with the large function as it was.
+  // If the large function is unchanged, nothing is marked.
   const same = diff([before], [counted([2522, ...rest(3800)], [90, 20, 50, 4, 3, 0])], OPTIONS);
   assertEquals(same.rows.filter(({ isSignificant }) => isSignificant), []);
 });

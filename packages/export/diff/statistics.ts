@@ -76,10 +76,10 @@ export function normalTwoSided(z: number): number {
   return Math.exp(-x) * Math.sqrt(x / Math.PI) / (x + 0.5 - fraction);
 }
 
-/** Halving steps until an interval ends to the precision of what is printed. */
+/** Number of bisections, enough for the printed precision. */
 const HALVINGS = 60;
 
-/** The normal deviate that is exceeded on either side with that probability. */
+/** The normal deviate that is exceeded on either side with this probability. */
 export function normalQuantile(chance: number): number {
   let [low, high] = [0, 40];
   for (let i = 0; i < HALVINGS; i++) {
@@ -94,16 +94,16 @@ export function normalQuantile(chance: number): number {
 export interface SideCount {
   /** Samples of the function. */
   readonly samples: number;
-  /** Samples of all for a share; for a rate, the time or number of recordings they are divided by. */
+  /** Total of samples for a share; for a rate, the divisor: seconds or recordings. */
   readonly size: number;
 }
 
 /**
- * Compares the samples of one function on two sides: two shares, or two rates.
+ * Compares the samples of one function on two sides, as shares or rates.
  *
- * The test and the interval are of one scale, the likelihood of the counts: an interval has all changes
- * that the test does not refute. Half a sample more on each side makes it agree with exact tests
- * where there are few (mid-p), and gives functions of one side only an interval.
+ * Test and interval both use the likelihood of the counts: the interval has exactly the changes
+ * that the test does not reject. Half a sample is added to each side, which makes small counts
+ * agree with exact tests (mid-p), and gives functions on one side an interval.
  *
  * @example
  * ```ts
@@ -118,21 +118,21 @@ export interface SideCount {
  * ```
  */
 export class CountChange {
-  /** The difference as a logarithm, as many deviates away from 0 as the test says. */
+  /** Logarithm of the ratio of both sides, as far from 0 as the test says. */
   readonly ratio: number;
-  /** Variance of the logarithm if sampling alone makes it differ. */
+  /** Variance of that logarithm due to sampling alone. */
   readonly variance: number;
   readonly #own: number;
   readonly #both: number;
   readonly #sizes: readonly [number, number];
   readonly #isRate: boolean;
-  /** Samples of the base that were expected if both sides were alike. */
+  /** Expected samples of the base if both sides were equal. */
   readonly #alike: number;
 
   /**
    * Compares the counts of two sides.
    *
-   * @param isRate Whether rates are compared, and not shares.
+   * @param isRate Whether rates are compared. Otherwise shares are.
    */
   constructor(before: SideCount, after: SideCount, isRate: boolean) {
     const more = isRate ? 0 : 1;
@@ -147,12 +147,12 @@ export class CountChange {
     this.ratio = this.#own > this.#alike ? -size : size;
   }
 
-  /** Probability of a difference as large by chance, if runs differ by `spread` as a part. */
+  /** Probability of a difference as large by chance, if runs have the relative spread `spread`. */
   chance(spread: number): number {
     return normalTwoSided(this.#deviates(this.#alike, spread));
   }
 
-  /** The changes, of the second side from the first, that are fewer than so many deviates away. */
+  /** The changes from the first to the second side that are within this many deviates. */
   interval(spread: number, deviates: number): [number, number] {
     const [n, o] = this.#sizes;
     const most = this.#isRate ? this.#both : Math.min(this.#both, n);
@@ -160,7 +160,10 @@ export class CountChange {
     return [this.#end(most, spread, deviates), this.#end(least, spread, deviates)];
   }
 
-  /** Where the deviates are reached on the way from what was found to `outer` samples of the base. */
+  /**
+   * Finds the point between the observed count and `outer` samples of the base at which the
+   * deviates are reached.
+   */
   #end(outer: number, spread: number, deviates: number): number {
     let [inner, end] = [this.#own, outer];
     for (let i = 0; i < HALVINGS; i++) {
@@ -172,7 +175,7 @@ export class CountChange {
     return (this.#both - end) / o - end / n;
   }
 
-  /** How many deviates the counts are away from those with `x` of both in the base. */
+  /** Number of deviates between the observed counts and those with `x` of both in the base. */
   #deviates(x: number, spread: number): number {
     const deviance = this.#deviance(x);
     return spread === 0
@@ -198,32 +201,32 @@ function surprise(found: number, expected: number): number {
   return found > 0 ? found * Math.log(found / expected) : 0;
 }
 
-/** What is known of the spread of runs before two of them are compared. */
+/** Prior knowledge of the spread between runs. */
 export interface SpreadPrior {
-  /** The usual spread: how much functions differ from run to run, as a part. */
+  /** The usual relative difference of a function between runs. */
   readonly usual: number;
-  /** How sure that is: deviation of its logarithm. */
+  /** Deviation of its logarithm. */
   readonly deviation: number;
 }
 
-/** Degrees of freedom of the differences between runs: some functions differ by far more than most. */
+/** Degrees of freedom of differences between runs: few functions differ much more than most. */
 const FREEDOM = 4;
-/** Spreads that are tried, as logarithms: 1% to 300%, in steps of 10%. */
+/** Logarithms of the spreads that are tried: 1 % to 300 %, in steps of 10 %. */
 const SPREADS: readonly number[] = Array.from({ length: 58 }, (_, i) => Math.log(0.01) + i / 10);
 
 /** A difference between two runs. */
 export interface RunDifference {
-  /** The difference as a logarithm. */
+  /** Logarithm of the ratio. */
   readonly ratio: number;
-  /** Its variance if sampling alone makes it. */
+  /** Its variance due to sampling alone. */
   readonly variance: number;
 }
 
 /**
- * The spread of runs that is most probable given these differences.
+ * The most probable spread between runs for these differences.
  *
- * @param isShare Whether the differences are of shares: if one share grows, all others shrink, so that what
- * most differences have in common is not counted.
+ * @param isShare Whether these are differences of shares. A growing share shrinks all others, so
+ * the common part of the differences is ignored.
  */
 export function runSpread(
   differences: readonly RunDifference[],
@@ -243,12 +246,12 @@ export function runSpread(
   return found;
 }
 
-/** Logarithm of the likelihood of a difference with that variance, by Student's distribution. */
+/** Log-likelihood of a difference with a variance, by Student's distribution. */
 function likelihood(ratio: number, variance: number): number {
   return -(Math.log(variance) + (FREEDOM + 1) * Math.log1p(ratio ** 2 / variance / FREEDOM)) / 2;
 }
 
-/** The median difference; those that are known better weigh more. */
+/** The median difference, weighted by precision. */
 function commonRatio(differences: readonly RunDifference[], usual: number): number {
   const weights = differences.map(({ ratio, variance }) => ({
     ratio,
@@ -260,22 +263,22 @@ function commonRatio(differences: readonly RunDifference[], usual: number): numb
   return 0;
 }
 
-/** A difference of means, with the interval that holds the true one. */
+/** A difference of means, with its confidence interval. */
 export interface MeanDifference {
-  /** Mean of the second side less that of the first. */
+  /** Mean of the second side minus that of the first. */
   readonly difference: number;
   /** Lower end of the interval. */
   readonly low: number;
-  /** Upper end. */
+  /** Upper end of the interval. */
   readonly high: number;
   /** Probability of a difference as large by chance. */
   readonly chance: number;
 }
 
 /**
- * Welch's test of two means: for sides of several measurements, whose spread need not be the same.
+ * Welch's test of two means, for sides of several measurements with different spreads.
  *
- * @param level Probability that the true difference is not in the interval.
+ * @param level Probability that the true difference is outside of the interval.
  * @returns `undefined` if a side has fewer than two values
  */
 export function welch(
@@ -302,14 +305,14 @@ export function welch(
   };
 }
 
-/** Mean, and the square of its standard error. */
+/** Mean and squared standard error. */
 function moments(values: readonly number[]): { readonly mean: number; readonly error: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return { mean, error: squares / (values.length - 1) / values.length };
 }
 
-/** The t that is exceeded on either side with that probability, by halving. */
+/** The t that is exceeded on either side with this probability, by bisection. */
 function studentQuantile(chance: number, freedom: number): number {
   let [low, high] = [0, 1e12];
   for (let i = 0; i < 100; i++) {

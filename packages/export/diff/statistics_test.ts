@@ -9,13 +9,13 @@ import {
   welch,
 } from "./statistics.ts";
 
-Deno.test("logGamma: factorials and the square root of pi", () => {
+Deno.test("logGamma: factorials and the square root of pi are exact", () => {
   assertAlmostEquals(Math.exp(logGamma(1)), 1, 1e-12);
   assertAlmostEquals(Math.exp(logGamma(6)), 120, 1e-10);
   assertAlmostEquals(Math.exp(logGamma(0.5)), Math.sqrt(Math.PI), 1e-12);
 });
 
-Deno.test("normalTwoSided: the probabilities of tables, on both sides of where the formula changes", () => {
+Deno.test("normalTwoSided: probabilities equal tables on both sides of the formulas' boundary", () => {
   const table = [
     ...[[0, 1], [0.6744897501960817, 0.5], [1.6448536269514722, 0.1]],
     ...[[1.959963984540054, 0.05], [2.5758293035489004, 0.01], [3.290526731491926, 0.001]],
@@ -26,7 +26,7 @@ Deno.test("normalTwoSided: the probabilities of tables, on both sides of where t
   }
 });
 
-Deno.test("studentTwoSided: closed forms of one, two and four degrees, and a table", () => {
+Deno.test("studentTwoSided: one, two and four degrees equal closed forms, others a table", () => {
   for (const t of [0.2, 1, 3, 20]) {
     assertAlmostEquals(studentTwoSided(t, 1), 1 - 2 / Math.PI * Math.atan(t), 1e-10);
     assertAlmostEquals(studentTwoSided(t, 2), 1 - t / Math.sqrt(2 + t * t), 1e-10);
@@ -37,7 +37,7 @@ Deno.test("studentTwoSided: closed forms of one, two and four degrees, and a tab
   assertEquals(studentTwoSided(0, 5), 1);
 });
 
-Deno.test("welch: means, their interval and the probability of two values a side", () => {
+Deno.test("welch: two values per side give means, interval and probability", () => {
   // Means 1 and 4, each with a squared error of 1; two degrees of freedom.
   const found = welch([0, 2], [3, 5]);
   const t = 3 / Math.SQRT2, reach = 4.302652729911275 * Math.SQRT2;
@@ -55,19 +55,20 @@ Deno.test("welch: means, their interval and the probability of two values a side
   );
 });
 
-Deno.test("welch: one value has no spread; the same values have no doubt", () => {
+Deno.test("welch: one value gives no result, equal values give a certain difference", () => {
   assertEquals([welch([1], [2, 3]), welch([1, 2], [3])], [undefined, undefined]);
   assertEquals(welch([2, 2], [3, 3]), { difference: 1, low: 1, high: 1, chance: 0 });
   assertEquals(welch([2, 2], [2, 2]), { difference: 0, low: 0, high: 0, chance: 1 });
 });
 
 const PRIOR = { usual: 0.05, deviation: 0.7 };
-/** The spread that is tried and is nearest: 1% times a power of the tenth root of e. */
+/** The nearest of the spreads that are tried: 1 % times a power of the tenth root of e. */
 const tried = (spread: number) => 0.01 * Math.exp(Math.round(10 * Math.log(spread / 0.01)) / 10);
 
-Deno.test("runSpread: without differences the usual spread; of many equal ones their size", () => {
+Deno.test("runSpread: no differences give the prior, many equal ones their size", () => {
   assertAlmostEquals(runSpread([], PRIOR, false), tried(0.05), 1e-12);
-  // Of Student's distribution with four degrees, differences of r are most probable with a spread of r.
+  // Under Student's distribution with four degrees, differences of r have the most probable spread
+  // r.
   for (const size of [0.03, 0.2, 1.1]) {
     const of = (middle: number) =>
       Array.from({ length: 401 }, (_, i) => ({
@@ -75,13 +76,13 @@ Deno.test("runSpread: without differences the usual spread; of many equal ones t
         variance: 0,
       }));
     assertAlmostEquals(runSpread(of(0), PRIOR, false), tried(size), 1e-12);
-    // What all shares have in common is not counted: the median.
+    // The common part of shares, their median, is ignored.
     assertAlmostEquals(runSpread(of(0.5), PRIOR, true), tried(size), 1e-12);
     assert(runSpread(of(3), PRIOR, false) > tried(size));
   }
 });
 
-Deno.test("CountChange: counts that are alike are no change, and the interval is the same on both sides", () => {
+Deno.test("CountChange: equal counts are no change, with a symmetric interval", () => {
   for (const isRate of [false, true]) {
     const same = new CountChange({ samples: 50, size: 1000 }, { samples: 50, size: 1000 }, isRate);
     assertAlmostEquals(same.ratio, 0, 1e-6);
@@ -92,12 +93,12 @@ Deno.test("CountChange: counts that are alike are no change, and the interval is
   }
 });
 
-Deno.test("CountChange: the interval ends where the test refutes, and holds what was found", () => {
+Deno.test("CountChange: the interval ends where the test rejects, and contains the observed change", () => {
   const [before, after] = [{ samples: 80, size: 1000 }, { samples: 120, size: 1500 }];
   for (const isRate of [false, true]) {
     for (const more of [0, 15, 40]) {
       const change = new CountChange(before, { ...after, samples: 120 + more }, isRate);
-      // No difference is in the interval of so many deviates, if the test has no more.
+      // The interval of this many deviates must not contain 0.
       const deviates = normalQuantile(change.chance(0.1));
       const has = (of: number) => {
         const [low, high] = change.interval(0.1, of);
@@ -115,8 +116,8 @@ Deno.test("CountChange: the interval ends where the test refutes, and holds what
   }
 });
 
-Deno.test("CountChange: of rates the variance is that of two counts, of shares that of the rest as well", () => {
-  // 9.5 + 10.5 samples, of the same size: 10 each.
+Deno.test("CountChange: rates have the variance of two counts, shares also that of the rest", () => {
+  // 9.5 + 10.5 samples with equal sizes: 10 each.
   const rate = new CountChange({ samples: 9, size: 5 }, { samples: 10, size: 5 }, true);
   assertAlmostEquals(rate.variance, 2 / 10, 1e-12);
   const share = new CountChange({ samples: 9, size: 99 }, { samples: 10, size: 99 }, false);

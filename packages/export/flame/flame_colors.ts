@@ -2,12 +2,12 @@ import { floatAt, numberAt } from "@perfdata/format/elements";
 import type { FlameTree } from "./flame_tree.ts";
 import { FUNCTION_KIND } from "@perfdata/profile/profile";
 
-/** Meaning of the color of a box. */
+/** Meaning of a box's color. */
 export type FlameColoring = "object" | "kind" | "change";
 
 /**
- * Hues that people with any of the common kinds of color blindness can distinguish (Okabe and Ito),
- * lightened until black text on them is readable.
+ * Hues that people with any common kind of color blindness can distinguish (Okabe and Ito),
+ * lightened so that black text is readable.
  */
 const HUES = [
   "#7cc4ec",
@@ -22,7 +22,7 @@ const HUES = [
 /** The color of the kernel. */
 const KERNEL_COLOR = "#e8b04f";
 
-/** Colors by kind, with what each stands for. */
+/** Colors by kind, with their labels. */
 export const KIND_COLORS: readonly { readonly label: string; readonly color: string }[] = [
   { label: "user", color: "#7cc4ec" },
   { label: "kernel", color: KERNEL_COLOR },
@@ -31,10 +31,13 @@ export const KIND_COLORS: readonly { readonly label: string; readonly color: str
   { label: "inlined", color: "#dda1c4" },
 ];
 
-/** Colors of the PMUs of a hybrid processor: as far apart in brightness as in hue, as they are mixed. */
+/**
+ * Colors of the PMUs of a hybrid processor, which differ in brightness as much as in hue, since
+ * they are mixed.
+ */
 export const PMU_COLORS: readonly string[] = ["#7cc4ec", "#e39161", "#ece573", "#4fb896"];
 
-/** The mixture of colors by weight; {@linkcode PLAIN_COLOR} if nothing has weight. */
+/** Mixes colors by weight; {@linkcode PLAIN_COLOR} if the weights are 0. */
 export function mixedColor(
   parts: readonly { readonly color: string; readonly weight: number }[],
 ): string {
@@ -50,10 +53,10 @@ export function mixedColor(
   return `#${mixed(1)}${mixed(3)}${mixed(5)}`;
 }
 
-/** The color of boxes that stand for a process or a thread, or for nothing known. */
+/** Color of a process, a thread, or unknown code. */
 export const PLAIN_COLOR = "#c9ccd1";
 
-/** Lightens or darkens a color a little, so that neighbours differ. */
+/** Lightens or darkens a color slightly, so that neighbours differ. */
 function shade(color: string, by: number): string {
   const part = (at: number) => {
     const value = parseInt(color.slice(at, at + 2), 16);
@@ -70,13 +73,12 @@ function hash(text: string): number {
 }
 
 /**
- * The color of a change of share: blue where there is less of it, orange where there is more, gray
- * where it is the same.
+ * Color of a change of share: blue for a decrease, orange for an increase, gray for none.
  *
  * @param change difference of the shares, -1 to 1
  */
 export function changeColor(change: number): string {
-  // A change of a fifth has the full color; the root takes small ones out of the gray.
+  // A change of a fifth has the full color; the root makes small changes visible.
   const strength = Math.min(1, Math.sqrt(Math.abs(change) / 0.2));
   const from = [226, 226, 226];
   const to = change < 0 ? [72, 148, 214] : [232, 120, 40];
@@ -87,7 +89,7 @@ export function changeColor(change: number): string {
   }`;
 }
 
-/** Colors by function, for coloring by object or by kind. */
+/** Colors of functions by object or by kind. */
 export function functionColors(
   data: {
     readonly names: readonly string[];
@@ -104,7 +106,7 @@ export function functionColors(
       const at = kind & FUNCTION_KIND.INLINED ? 4 : kind & FUNCTION_KIND.LEVEL;
       return shade(KIND_COLORS[at]?.color ?? PLAIN_COLOR, by);
     }
-    // The kernel, its modules and BPF programs have one hue, in both colorings.
+    // The kernel, its modules and BPF programs share a hue in both colorings.
     if ((kind & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL) return shade(KERNEL_COLOR, by);
     if (object < 0) return shade(PLAIN_COLOR, by);
     const hue = HUES[object % HUES.length] ?? PLAIN_COLOR;
@@ -112,7 +114,7 @@ export function functionColors(
   });
 }
 
-/** The change of a box's share against the base. */
+/** Change of a box's share against the base. */
 export function shareChange(tree: FlameTree, box: number): number {
   const now = tree.total === 0 ? 0 : floatAt(tree.value, box) / tree.total;
   const before = tree.baseTotal === 0 ? 0 : floatAt(tree.base, box) / tree.baseTotal;

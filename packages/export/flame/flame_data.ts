@@ -11,15 +11,15 @@ import {
   type ProfileThread,
 } from "@perfdata/profile/profile";
 
-/** Data of a flame graph: stacks of functions, and samples by thread and slice of time. */
+/** Data of a flame graph: stacks of functions, and samples by thread and time slice. */
 export interface FlameData {
-  /** What was recorded. */
+  /** Title of the recording. */
   readonly title: string;
   /** How far names and stacks can be trusted. */
   readonly trust: string;
-  /** Names of what is compared, base first; one where nothing is. */
+  /** Names of the sides of a comparison, base first; otherwise one name. */
   readonly sides: readonly string[];
-  /** Of how many recordings each side is the sum. */
+  /** Number of recordings of each side. */
   readonly recordings: readonly number[];
   /** The events. */
   readonly events: readonly ProfileEvent[];
@@ -29,31 +29,31 @@ export interface FlameData {
   readonly objects: readonly string[];
   /** Paths of source files. */
   readonly files: readonly string[];
-  /** Names of the functions; `""` if nothing names the code. */
+  /** Names of the functions; `""` for unnamed code. */
   readonly names: readonly string[];
-  /** Object of each function, -1 for none. */
+  /** Object of each function; -1 if there is none. */
   readonly functionObject: Int32Array;
   /** `FUNCTION_KIND` bits of each function. */
   readonly functionKind: Int32Array;
-  /** Caller of each node, a node before it; -1 for the outermost. */
+  /** Caller of each node, an earlier node; -1 for the outermost. */
   readonly parent: Int32Array;
   /** Function of each node. */
   readonly item: Int32Array;
-  /** Source file of the line of a node that has the largest share of it; -1 for none. */
+  /** Source file of each node's heaviest line; -1 if unknown. */
   readonly file: Int32Array;
-  /** That line; 0 if it is not known. */
+  /** Heaviest line of each node; 0 if unknown. */
   readonly line: Int32Array;
-  /** Number of slices of time, at least 1. */
+  /** Number of time slices, at least 1. */
   readonly slices: number;
   /** Time of the first sample in nanoseconds. */
   readonly start: number;
-  /** Time of the last one. */
+  /** Time of the last sample. */
   readonly end: number;
-  /** Samples: a row for those of one side, event, thread, slice and node. */
+  /** Samples: one row per side, event, thread, slice and node. */
   readonly rows: FlameRows;
-  /** Nodes that are left out because of their number; their samples are in their callers. */
+  /** Number of nodes dropped by the limit; their samples count for their callers. */
   readonly omittedNodes: number;
-  /** The largest share of an event that is in one of them, 0 to 1. */
+  /** The largest share (0 to 1) of an event in one of them. */
   readonly omittedShare: number;
 }
 
@@ -61,7 +61,7 @@ export interface FlameData {
 export interface FlameRows {
   /** Node; -1 for samples without a stack. */
   readonly node: Int32Array;
-  /** Side, 0 for the base of a comparison. */
+  /** Side; 0 for the base of a comparison. */
   readonly side: Int32Array;
   /** Event. */
   readonly event: Int32Array;
@@ -69,29 +69,29 @@ export interface FlameRows {
   readonly thread: Int32Array;
   /** Slice of time. */
   readonly slice: Int32Array;
-  /** The PMU among those of the event; only of one recording in which an event was asked of several. */
+  /** PMU of the event; only for one recording with an event of several PMUs. */
   readonly pmu?: Uint8Array;
-  /** How many samples. */
+  /** Number of samples. */
   readonly count: Float64Array;
-  /** Sum of their periods. */
+  /** Period of the samples. */
   readonly period: Float64Array;
 }
 
-/** How much {@linkcode flameData} keeps. */
+/** Limits of {@linkcode flameData}. */
 export interface FlameLimits {
-  /** Nodes; 150,000 where missing. */
+  /** Nodes; default 150,000. */
   readonly nodes?: number;
-  /** Rows of samples; 400,000 where missing. With more, there are fewer slices of time. */
+  /** Rows of samples; default 400,000. More rows are reduced by using fewer time slices. */
   readonly rows?: number;
-  /** Slices of time; 120 where missing. */
+  /** Time slices; default 120. */
   readonly slices?: number;
-  /** Whether inlined functions are frames; they are where this is missing. */
+  /** Whether inlined functions are frames; default true. */
   readonly inline?: boolean;
-  /** How many of the profiles are the base of a comparison; 0 if nothing is compared. */
+  /** Number of profiles in the base of a comparison; 0 without a comparison. */
   readonly base?: number;
 }
 
-/** One side: the profile with its functions and threads as both sides number them. */
+/** One side: the profile, with functions and threads in common numbers. */
 interface Side {
   readonly profile: Profile;
   readonly side: number;
@@ -100,10 +100,11 @@ interface Side {
 }
 
 /**
- * Makes the data of a flame graph of one profile or several together, or of a comparison: base first.
+ * Makes the data of a flame graph from one profile, from several together, or from a comparison
+ * (base first).
  *
- * Functions of several profiles are the same if name, object and kind are, without addresses and numbers of
- * the run in the names; events go by their names.
+ * Functions of several profiles are matched by name, object and kind, ignoring addresses and
+ * numbers of the run; events by name.
  *
  * @throws {RangeError} without a profile
  */
@@ -211,7 +212,7 @@ class Functions {
   readonly #objectNumbers = new Map<string, number>();
   readonly #ofRuns: boolean;
 
-  /** @param ofRuns Whether names differ from run to run in addresses and numbers. */
+  /** @param ofRuns Whether names may differ between runs in addresses and numbers. */
   constructor(ofRuns: boolean) {
     this.#ofRuns = ofRuns;
   }
@@ -228,7 +229,7 @@ class Functions {
     return Int32Array.from(functions.name, (name, row) => {
       const object = objectOf[intAt(functions.object, row)] ?? -1;
       const kind = byteAt(functions.kind, row);
-      // One function, whichever of two recordings verifies its name.
+      // One function, even if only one recording verifies its name.
       const plain = this.#ofRuns ? runFunction(name) : name;
       const key = `${object} ${kind & ~FUNCTION_KIND.UNVERIFIED} ${plain}`;
       let number = this.#numbers.get(key);
@@ -242,7 +243,7 @@ class Functions {
   }
 }
 
-/** By node: the line that has the largest part of its period. */
+/** The heaviest line of each node, by period. */
 class HeaviestLines {
   readonly file = new IntColumn();
   readonly line = new IntColumn();
@@ -287,7 +288,7 @@ class HeaviestLines {
   }
 }
 
-/** By node: the largest share that it has of any event of any side, with all that it called. */
+/** The largest inclusive share of each node in any event of any side. */
 function inclusiveShares(
   sides: readonly Side[],
   eventOf: readonly Int32Array[],
@@ -317,7 +318,7 @@ function inclusiveShares(
   return most;
 }
 
-/** The nodes with the largest shares; a caller's is not smaller than that of what it calls. */
+/** Keeps the nodes with the largest shares. A caller's share is not smaller than its callees'. */
 function keep(nodes: NodeTable, shares: Float64Array, limit: number) {
   const count = nodes.length;
   const number = new Int32Array(count);
@@ -329,7 +330,7 @@ function keep(nodes: NodeTable, shares: Float64Array, limit: number) {
   for (let node = 0; node < count; node++) {
     const parent = intAt(parents, node);
     const share = floatAt(shares, node);
-    // Equal shares at the limit go together: a limit is never exceeded.
+    // Nodes with equal shares at the limit are dropped together, so the limit is never exceeded.
     if (count <= limit || share > least) number[node] = kept.push(node) - 1;
     else {
       number[node] = parent < 0 ? -1 : intAt(number, parent);
@@ -346,13 +347,13 @@ function span(sides: readonly Side[]): [number, number] {
       ? [0, 0] as const
       : [floatAt(time, 0), floatAt(time, length - 1)] as const;
   });
-  // Recordings that are compared have clocks of their own: slices count from the start of each.
+  // Compared recordings have different clocks, so slices count from each start.
   const [first] = times;
   if (first === undefined) return [0, 0];
   return [first[0], first[0] + Math.max(...times.map(([from, to]) => to - from))];
 }
 
-/** Sums up samples; `undefined` with more rows than `limit`. */
+/** Sums up samples; `undefined` if there are more rows than `limit`. */
 function countRows(
   sides: readonly Side[],
   eventOf: readonly Int32Array[],
@@ -398,7 +399,7 @@ function countRows(
   const first = keys.parents();
   const thread = keys.items();
   const [counts, periods] = [count.array(), period.array()];
-  // In an order in which columns change little from row to row, which packs them well.
+  // Sorted so that columns change little between rows, which compresses well.
   const order = Int32Array.from(keyOf, (_, row) => row).sort((a, b) => {
     const [p, q] = [intAt(keyOf, a), intAt(keyOf, b)];
     return intAt(first, p) - intAt(first, q) ||

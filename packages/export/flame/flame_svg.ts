@@ -8,13 +8,13 @@ import { type FlameSelection, flameTree } from "./flame_tree.ts";
 
 /** Options of {@linkcode flameSvg}. */
 export interface FlameSvgOptions {
-  /** What is drawn; the first event by period, with a row of processes, where missing. */
+  /** Selection; by default the first event by period, with a row of processes. */
   readonly selection?: Partial<FlameSelection>;
-  /** Width in pixels; 1200 where missing. */
+  /** Width in pixels; default 1200. */
   readonly width?: number;
-  /** Whether callers are above what they call. */
+  /** Whether callers are above their callees. */
   readonly icicle?: boolean;
-  /** What colors say. */
+  /** Meaning of the colors. */
   readonly coloring?: FlameColoring;
 }
 
@@ -24,9 +24,9 @@ const FOOT = 22;
 const CHARACTER = 6.6;
 
 /**
- * A flame graph as a picture that needs no script; a box of less than half a pixel is not drawn.
+ * A flame graph as a picture without a script. Boxes narrower than half a pixel are not drawn.
  *
- * The title of a box has what the page shows next to the pointer.
+ * A box's title has the text of the page's tooltip.
  */
 export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string {
   const { width = 1200, icicle = false } = options;
@@ -97,7 +97,7 @@ export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string
 
 function escaped(text: string): string {
   const marks: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  // What XML cannot have at all, lone halves of characters included, becomes a replacement.
+  // Characters that XML forbids, such as lone surrogates, are replaced.
   return text.replace(
     // deno-lint-ignore no-control-regex -- a name may have any byte
     /[&<>"]|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,

@@ -9,14 +9,14 @@ import { ignored } from "../../../tests/support/ignored.ts";
 const SAMPLES = plainSamples(6000, 5);
 const DATA = flameData([profileOf(SAMPLES)]);
 
-/** The period of an event's samples that `keep` keeps. */
+/** The period of an event's samples that pass `keep`. */
 function period(keep: (sample: PlainSample) => boolean, event = 0): number {
   let sum = 0;
   for (const sample of SAMPLES) if (sample.event === event && keep(sample)) sum += sample.period;
   return sum;
 }
 
-/** Sums by path, with callers joined by a character that is in no name. */
+/** Sums by path, joined by a character that is in no name. */
 function paths(event: number, make: (sample: PlainSample) => string[]): Map<string, number> {
   const sums = new Map<string, number>();
   for (const sample of SAMPLES) {
@@ -30,7 +30,7 @@ function paths(event: number, make: (sample: PlainSample) => string[]): Map<stri
   return sums;
 }
 
-/** Of a laid-out graph: value by path. Inlined functions are boxes of their own next to others. */
+/** Values of a laid-out graph by path. Inlined functions have separate boxes. */
 function treePaths(tree: ReturnType<typeof flameTree>): Map<string, number> {
   const sums = new Map<string, number>();
   const keys: string[] = [];
@@ -46,7 +46,7 @@ function treePaths(tree: ReturnType<typeof flameTree>): Map<string, number> {
 
 const BROWSER = await noBrowser();
 
-Deno.test("a flame graph's boxes are the sums of the samples' paths", () => {
+Deno.test("flameTree: boxes have the sums of the samples' paths", () => {
   for (const event of [0, 1]) {
     const rest = { event, weight: "period", root: "none" } as const;
     const tree = flameTree(DATA, { ...rest, order: "merged" });
@@ -58,7 +58,7 @@ Deno.test("a flame graph's boxes are the sums of the samples' paths", () => {
   }
 });
 
-Deno.test("boxes lie in their callers, beside each other", () => {
+Deno.test("flameTree: boxes are within their callers, side by side", () => {
   for (const order of ["merged", "callers"] as const) {
     const tree = flameTree(DATA, { event: 0, weight: "samples", order, root: "process" });
     const right = new Map<string, number>();
@@ -83,7 +83,7 @@ Deno.test("boxes lie in their callers, beside each other", () => {
   }
 });
 
-Deno.test("limits keep all samples, and say what they left out", () => {
+Deno.test("flameData: limits keep all samples and count dropped nodes", () => {
   const small = flameData([profileOf(SAMPLES)], { nodes: 200, rows: 700 });
   assert(small.parent.length <= 200 && small.rows.node.length <= 700);
   assert(small.omittedNodes > 0 && small.omittedShare > 0 && small.omittedShare < 0.05);
@@ -93,7 +93,7 @@ Deno.test("limits keep all samples, and say what they left out", () => {
   }
 });
 
-Deno.test("the picture is XML, whatever the names are", ignored(BROWSER), async () => {
+Deno.test("flameSvg: the picture is valid XML for any names", ignored(BROWSER), async () => {
   const svg = flameSvg(DATA);
   const result = await withFile(
     "a.svg",
@@ -116,7 +116,7 @@ Deno.test("the picture is XML, whatever the names are", ignored(BROWSER), async 
   assert(own.includes(`${expected.toFixed(2)}% of all`), own);
 });
 
-Deno.test("a comparison has the change of each box", () => {
+Deno.test("flameTree: a comparison has each box's change", () => {
   const before = plainSamples(4000, 7);
   const after = before.map((sample, i) =>
     i % 5 === 0 && sample.stack.length > 0
@@ -132,7 +132,7 @@ Deno.test("a comparison has the change of each box", () => {
   let boxes = 0;
   for (let box = 0; box < tree.length; box++) {
     if ((tree.parent[box] as number) >= 0 || (tree.item[box] as number) < 0) continue;
-    // Of the innermost function: an inlined one and another of the same name are two boxes.
+    // An inlined function and another one of the same name have two boxes.
     if (data.names[tree.item[box] as number] !== "added") continue;
     boxes++;
     assertEquals(tree.value[box], sum(after, ({ stack }) => stack.at(-1) === "added"));

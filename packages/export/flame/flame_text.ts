@@ -3,7 +3,7 @@ import { FUNCTION_KIND } from "@perfdata/profile/profile";
 import type { FlameData } from "./flame_data.ts";
 import { type FlameTree, NO_STACK } from "./flame_tree.ts";
 
-/** The name of a function of a flame graph. */
+/** Display name of a function. */
 export function flameFunctionName(data: FlameData, number: number): string {
   const name = data.names[number] ?? "";
   if (name !== "") return name;
@@ -11,7 +11,7 @@ export function flameFunctionName(data: FlameData, number: number): string {
   return object.startsWith("[") ? object : `[${object}]`;
 }
 
-/** The name of a box: of its function, its process, or its thread. */
+/** Display name of a box: of its function, process or thread. */
 export function boxName(data: FlameData, tree: FlameTree, box: number): string {
   const item = intAt(tree.item, box);
   if (item >= 0) return flameFunctionName(data, item);
@@ -21,7 +21,7 @@ export function boxName(data: FlameData, tree: FlameTree, box: number): string {
 }
 
 /**
- * A share as percent, with as many digits as make sense.
+ * Formats a share as percent, with useful digits.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export function percentage(share: number): string {
   return `${percent.toFixed(digits)}%`;
 }
 
-/** A weight with its unit: milliseconds of a clock, otherwise the number in groups of three. */
+/** Formats a weight with its unit: time for a clock, otherwise the number in groups of three. */
 export function amount(value: number, unit: "nanoseconds" | "count"): string {
   if (unit === "count") return value.toLocaleString("en-US");
   const steps = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]] as const;
@@ -51,7 +51,7 @@ export function amount(value: number, unit: "nanoseconds" | "count"): string {
   return `${value} ns`;
 }
 
-/** Facts about a box, a line for each. */
+/** Facts about a box, one line each. */
 export function boxFacts(data: FlameData, tree: FlameTree, box: number, event: number): string[] {
   const { unit = "count", name = "" } = data.events[event] ?? {};
   const up = intAt(tree.parent, box);

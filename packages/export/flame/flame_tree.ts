@@ -4,29 +4,30 @@ import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
 import type { FlameData } from "./flame_data.ts";
 import { NodeTable } from "@perfdata/profile/node-table";
 
-/** Selects the part of a {@linkcode FlameData} to draw, and how. */
+/** Selects the part of a {@linkcode FlameData} to draw, and the layout. */
 export interface FlameSelection {
   /** Number of the event. */
   readonly event: number;
-  /** What widths are. */
+  /** Meaning of the widths. */
   readonly weight: "period" | "samples";
   /**
-   * `merged`: frames with the same callers are one. `callers`: the sampled function first, then what called it.
+   * `merged`: frames with the same callers are merged. `callers`: the sampled function first, then
+   * its callers.
    */
   readonly order: "merged" | "callers";
-  /** What the first row is: nothing, each process or each thread. */
+  /** First row: none, processes or threads. */
   readonly root: "none" | "process" | "thread";
 }
 
-/** Boxes of a flame graph: a row each, a caller before what it called. */
+/** Boxes of a flame graph, a caller before its callees. */
 export interface FlameTree {
   /** Number of boxes. */
   readonly length: number;
-  /** Box of the caller, -1 in the first row. */
+  /** Box of the caller; -1 in the first row. */
   readonly parent: Int32Array;
-  /** Function; -1 - thread where the box is a process or thread. */
+  /** Function; -1 - thread for the box of a process or thread. */
   readonly item: Int32Array;
-  /** A node of the data that the box stands for, -1 for none. */
+  /** A node of the data that the box shows; -1 if there is none. */
   readonly node: Int32Array;
   /** Row, from 0. */
   readonly depth: Int32Array;
@@ -34,31 +35,31 @@ export interface FlameTree {
   readonly x: Float64Array;
   /** Width, as a share of the whole. */
   readonly width: Float64Array;
-  /** Weight of samples in the box. */
+  /** Weight of the samples in the box. */
   readonly value: Float64Array;
-  /** Weight of samples in the box itself: those that it called nothing in. */
+  /** Weight of the samples in the box itself, without callees. */
   readonly self: Float64Array;
   /** Samples in the box. */
   readonly samples: Float64Array;
-  /** Sum of their periods. */
+  /** Period of the samples. */
   readonly periods: Float64Array;
-  /** Weight of the base of a comparison; zeros if nothing is compared. */
+  /** Weight in the base of a comparison; zeros without a comparison. */
   readonly base: Float64Array;
-  /** Weight of all that was selected. */
+  /** Weight of all selected samples. */
   readonly total: number;
-  /** The same of the base of a comparison. */
+  /** Weight of all selected samples in the base of a comparison. */
   readonly baseTotal: number;
-  /** Samples of all that was selected. */
+  /** Number of all selected samples. */
   readonly totalSamples: number;
-  /** Sum of their periods. */
+  /** Period of all selected samples. */
   readonly totalPeriod: number;
   /** Number of rows. */
   readonly rows: number;
-  /** What the first row is. */
+  /** First row. */
   readonly root: FlameSelection["root"];
 }
 
-/** Sums that each box has. */
+/** Number of sums per box. */
 const SUMS = 4;
 
 /** Collects boxes. */
@@ -68,7 +69,7 @@ class Boxes {
   readonly node = new IntColumn();
   readonly sums = new FloatColumn();
 
-  /** The box of an item in another; `key` identifies what is in the same. */
+  /** Returns the box of an item within another; `key` identifies it among its siblings. */
   box(parent: number, key: number, item: number, node: number): number {
     const box = this.table.node(parent, key);
     if (box === this.item.length) {
@@ -145,7 +146,7 @@ export function flameTree(data: FlameData, selection: FlameSelection): FlameTree
   return layOut(data, boxes, root);
 }
 
-/** By thread: the number of the root that it belongs to, -1 for none. */
+/** Number of each thread's root; -1 without a root. */
 function rootKeys({ threads }: FlameData, root: FlameSelection["root"]): Int32Array {
   if (root === "none") return new Int32Array(threads.length).fill(-1);
   const first = new Map<string, number>();
@@ -160,7 +161,7 @@ interface PathMaker {
   add(node: number, value: number, base: number, samples: number, period: number): void;
 }
 
-/** Boxes from the outermost caller inwards. */
+/** Makes boxes from the outermost caller inwards. */
 class Paths implements PathMaker {
   readonly #data: FlameData;
   readonly #boxes: Boxes;
@@ -188,7 +189,7 @@ class Paths implements PathMaker {
   }
 
   add(node: number, value: number, base: number, samples: number, period: number): void {
-    // A sample without a stack, and without a root to be in, is a box of its own.
+    // A sample without a stack and without a root has its own box.
     const box = node < 0 && this.#isBare
       ? this.#boxes.box(this.#top, NO_STACK, NO_STACK, -1)
       : this.#box(node);
@@ -196,10 +197,10 @@ class Paths implements PathMaker {
   }
 }
 
-/** The item of the box of samples without a stack. */
+/** The item of the box for samples without a stack. */
 export const NO_STACK: number = -0x7ffffffe;
 
-/** Boxes from the sampled function outwards. */
+/** Makes boxes from the sampled function outwards. */
 class CallerPaths implements PathMaker {
   readonly #data: FlameData;
   readonly #boxes: Boxes;
@@ -223,7 +224,7 @@ class CallerPaths implements PathMaker {
   }
 }
 
-/** Sums up boxes, and gives each its place; siblings by name. */
+/** Sums up boxes, and computes their positions; siblings are sorted by name. */
 function layOut(
   data: FlameData,
   { table, item, node, sums }: Boxes,
@@ -257,7 +258,7 @@ function layOut(
   const width = value.map((of) => total === 0 ? 0 : of / total);
   const next = new Float64Array(length + 1);
   let rows = 0;
-  // A box goes after the siblings before it: they are taken in order, callers first.
+  // A box follows its earlier siblings: boxes are in sibling order, callers first.
   for (const box of siblingOrder(data, parent, items)) {
     const up = intAt(parent, box);
     if (up >= 0) depth[box] = intAt(depth, up) + 1;
@@ -288,7 +289,7 @@ function layOut(
   };
 }
 
-/** Boxes, each after its caller, siblings by name. */
+/** Boxes after their callers, siblings by name. */
 function siblingOrder(
   { names }: FlameData,
   parent: Int32Array,

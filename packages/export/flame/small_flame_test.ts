@@ -15,7 +15,10 @@ function tree(selection: Partial<FlameSelection> = {}, data: FlameData = DATA): 
   });
 }
 
-/** Boxes as `name depth left right value self samples period`, by row and from the left; edges in units of weight. */
+/**
+ * Boxes as `name depth left right value self samples period`, by row and from the left; edges in
+ * units of weight.
+ */
 function boxes(of: FlameTree, data: FlameData = DATA): string[] {
   const numbers = Array.from({ length: of.length }, (_, box) => box);
   const at = (column: Float64Array | Int32Array, box: number) => column[box] as number;
@@ -29,7 +32,7 @@ function boxes(of: FlameTree, data: FlameData = DATA): string[] {
   );
 }
 
-Deno.test("flameTree: callers lie around what they called, samples without a stack come first", () => {
+Deno.test("flameTree: callers enclose their callees, samples without a stack come first", () => {
   const flame = tree();
   assertEquals(boxes(flame), [
     "[no stack] 0 0 4 4 4 1 4",
@@ -42,7 +45,7 @@ Deno.test("flameTree: callers lie around what they called, samples without a sta
   assertEquals([flame.baseTotal, [...flame.base]], [0, [0, 0, 0, 0, 0]]);
 });
 
-Deno.test("flameTree: by samples, widths are numbers of samples, sums of periods stay", () => {
+Deno.test("flameTree: with samples as weight, widths are numbers of samples, and periods stay", () => {
   const flame = tree({ weight: "samples" });
   assertEquals(boxes(flame), [
     "[no stack] 0 0 1 1 1 1 4",
@@ -54,7 +57,7 @@ Deno.test("flameTree: by samples, widths are numbers of samples, sums of periods
   assertEquals([flame.total, flame.totalSamples, flame.totalPeriod], [6, 6, 49]);
 });
 
-Deno.test("flameTree: callers of each sampled function lie on it, from the innermost", () => {
+Deno.test("flameTree: with callers first, boxes lead from each sampled function outwards", () => {
   assertEquals(boxes(tree({ order: "callers" })), [
     "[no stack] 0 0 4 4 4 1 4",
     "g 0 4 24 20 0 3 20",
@@ -68,7 +71,7 @@ Deno.test("flameTree: callers of each sampled function lie on it, from the inner
   ]);
 });
 
-Deno.test("flameTree: processes and threads are boxes around their stacks, and have samples without one", () => {
+Deno.test("flameTree: processes and threads enclose their stacks and samples without a stack", () => {
   assertEquals(boxes(tree({ root: "process" })), [
     "work er 0 0 7 7 4 2 7",
     "demo 0 7 49 42 0 4 42",
@@ -87,7 +90,7 @@ Deno.test("flameTree: processes and threads are boxes around their stacks, and h
   assertEquals(boxes(tree({ event: 2 })), []);
 });
 
-Deno.test("flameData: times are divided into slices, and samples of a slice, thread and stack are one row", () => {
+Deno.test("flameData: samples of a slice, thread and stack are one row", () => {
   const data = flameData([smallProfile()], { slices: 2 });
   // From 1000 to 20000 ns, the middle is 10500: only the last sample is in the second slice.
   assertEquals([data.slices, data.start, data.end], [2, 1000, 20_000]);
@@ -100,27 +103,27 @@ Deno.test("flameData: times are divided into slices, and samples of a slice, thr
   assertEquals(boxes(tree({}, data), data), boxes(tree()));
 });
 
-Deno.test("flameData: without inlined functions, f has what was inlined in it", () => {
+Deno.test("flameData: without inlined functions, f has the samples of its inlined function", () => {
   const data = flameData([smallProfile()], { inline: false });
   assertEquals(boxes(tree({}, data), data).slice(1), [
     ...["main 0 4 49 45 5 5 45", "f 1 4 44 40 20 4 40", "k 2 4 24 20 20 1 20"],
   ]);
 });
 
-Deno.test("flameData: two profiles are one with the sums of both, a base is told apart", () => {
+Deno.test("flameData: two profiles are summed up, a base is kept apart", () => {
   const both = flameData([smallProfile(), smallProfile()]);
   assertEquals([both.sides.length, tree({}, both).total, tree({}, both).baseTotal], [1, 98, 0]);
   assertEquals(both.recordings, [2]);
   const compared = flameData([smallProfile(), smallProfile(), smallProfile()], { base: 1 });
   const flame = tree({}, compared);
   assertEquals([compared.recordings, flame.baseTotal, flame.total], [[1, 2], 49, 98]);
-  // Samples are those of the two that are compared with the base.
+  // The samples are those of the two profiles that are compared with the base.
   assertEquals([flame.totalSamples, flame.totalPeriod], [12, 98]);
   assertEquals([...flame.base], [...flame.value].map((value) => value / 2));
   for (let box = 0; box < flame.length; box++) assertEquals(shareChange(flame, box), 0);
 });
 
-Deno.test("boxFacts: shares of all, of the parent and of the box itself, then samples, object and line", () => {
+Deno.test("boxFacts: shares of the total, of the parent and of the box itself, then samples, object and line", () => {
   const flame = tree();
   const box = (name: string) =>
     Array.from(flame.item, (_, i) => i).find((i) => boxName(DATA, flame, i) === name) as number;
@@ -141,7 +144,7 @@ Deno.test("boxFacts: shares of all, of the parent and of the box itself, then sa
   ]);
 });
 
-Deno.test("boxFacts: a comparison has the share before and its change, with a sign", () => {
+Deno.test("boxFacts: a comparison has the previous share and its change with a sign", () => {
   const flame = tree();
   const twice = { ...DATA, sides: ["a", "b"] };
   // 45 of 49 now; 45 of 90 and 98 of 100 before.
@@ -158,7 +161,7 @@ Deno.test("boxFacts: a comparison has the share before and its change, with a si
   assertEquals(before(0, 0), "0% before: +91.84%");
 });
 
-Deno.test("percentage and amount: as many digits as make sense", () => {
+Deno.test("percentage, amount: numbers have useful digits", () => {
   assertEquals([0, 0.0009999, 0.001, 0.5, 0.99994, 0.99995].map(percentage), [
     ...["0%", "0.1000%", "0.10%", "50.00%", "99.99%", "100%"],
   ]);
@@ -169,14 +172,14 @@ Deno.test("percentage and amount: as many digits as make sense", () => {
   assertEquals(amount(1_234_567, "count"), "1,234,567");
 });
 
-Deno.test("flameFunctionName: code without a name is called by its object", () => {
+Deno.test("flameFunctionName: unnamed code has the name of its object", () => {
   const data = { ...DATA, names: ["", "", "", "a"], functionObject: Int32Array.of(0, 1, -1, 0) };
   assertEquals([0, 1, 2, 3].map((number) => flameFunctionName(data, number)), [
     ...["[demo]", "[kernel]", "[unknown]", "a"],
   ]);
 });
 
-Deno.test("changeColor: gray without a change, full blue and orange from a fifth on", () => {
+Deno.test("changeColor: no change is gray, a fifth or more is full blue or orange", () => {
   assertEquals([0, -0.2, 0.2, -1, 1].map(changeColor), [
     ...["#e2e2e2", "#4894d6", "#e87828", "#4894d6", "#e87828"],
   ]);
@@ -184,7 +187,7 @@ Deno.test("changeColor: gray without a change, full blue and orange from a fifth
   assertEquals(changeColor(0.05), "#e5ad85");
 });
 
-Deno.test("functionColors: the kernel and its modules have one color, that of no other object", () => {
+Deno.test("functionColors: the kernel and its modules share a color that no other object has", () => {
   const objects = [...Array(20).keys()];
   const { KERNEL, USER } = FUNCTION_KIND;
   const functionKind = objects.map((object) => object % 2 === 0 ? KERNEL : USER);
@@ -195,7 +198,7 @@ Deno.test("functionColors: the kernel and its modules have one color, that of no
   assertEquals(colors.filter((color, i) => functionKind[i] === USER && ofKernel.has(color)), []);
 });
 
-Deno.test("functionColors: names differ in shade; objects and kinds in hue", () => {
+Deno.test("functionColors: names differ in shade, objects and kinds in hue", () => {
   const data = {
     names: ["a", "a", "a", "a", "b"],
     functionObject: [0, 0, 1, -1, 0],

@@ -14,32 +14,32 @@ const encoder = new TextEncoder();
 /** Four spaces. */
 const SPACES = 0x20202020;
 
-/** Bytes of a text of a pool that are copied at once. */
+/** Bytes of a pool's text that are copied at once. */
 const POOL_STEP = 32;
 
-/** What one chunk holds, about. */
+/** Approximate size of a chunk. */
 const CHUNK = 1 << 17;
 
 /**
- * Short texts that are written again and again: kept in words, so that they are copied quickly. They
- * go by a number, the place of their length; a text is one place in memory.
+ * Short texts that are written often, stored in words for fast copying. A text's number is the
+ * index of its length.
  */
 export class TextPool {
   /**
-   * The length of each text in bytes, then the text, filled up to a whole word. The length is negative
-   * where the text is not ASCII: its words may be NaNs, of whose bits not all survive.
+   * The length of each text in bytes, then the text, padded to whole words. The length is negative
+   * if the text is not ASCII: then words may be NaNs, whose bits may change.
    */
   words: Float64Array<ArrayBuffer> = new Float64Array(1 << 8);
-  /** The same. */
+  /** The words as bytes. */
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(this.words.buffer);
   #used = 0;
 
-  /** Words that are used. */
+  /** Number of used words. */
   get used(): number {
     return this.#used;
   }
 
-  /** Adds a text; returns its number. */
+  /** Adds a text. Returns its number. */
   add(bytes: Uint8Array): number {
     const words = 1 + (bytes.length + 7 >> 3);
     if (this.#used + words + POOL_STEP / 8 > this.words.length) {
@@ -55,7 +55,7 @@ export class TextPool {
     return number;
   }
 
-  /** Forgets all texts, and adds one, whose number is 0. */
+  /** Removes all texts, and adds one with the number 0. */
   only(bytes: Uint8Array): void {
     this.#used = 0;
     this.add(bytes);
@@ -63,7 +63,7 @@ export class TextPool {
 }
 
 /**
- * Text that is written as bytes, in chunks: strings that repeat are encoded once by the caller.
+ * Text that is written as bytes, in chunks. The caller encodes repeated strings once.
  *
  * @example
  * ```ts
@@ -79,15 +79,15 @@ export class TextPool {
 export class ByteText {
   #bytes = new Uint8Array(CHUNK + (CHUNK >> 1));
   #view = new DataView(this.#bytes.buffer);
-  /** How many bytes there are. Who writes into the view of {@linkcode ByteText.reserve} sets it. */
+  /** Number of bytes. A caller that writes to the view of {@linkcode ByteText.reserve} sets it. */
   length: number = 0;
 
-  /** Whether there is enough to hand on. */
+  /** Whether there is enough for a chunk. */
   get isFull(): boolean {
     return this.length >= CHUNK;
   }
 
-  /** Adds bytes. */
+  /** Appends bytes. */
   bytes(bytes: Uint8Array): void {
     const at = this.length;
     this.reserve(bytes.length);
@@ -96,12 +96,12 @@ export class ByteText {
     this.length = at + bytes.length;
   }
 
-  /** Adds a text that is written many times. */
+  /** Appends a prepared text. */
   piece(text: Piece): void {
     this.length = text.put(this.reserve(text.length + OVERSHOOT), this.length);
   }
 
-  /** Adds a text of a pool. */
+  /** Appends a text of a pool. */
   pooled({ words, bytes }: TextPool, number: number): void {
     const length = floatAt(words, number);
     if (length < 0) {
@@ -112,7 +112,7 @@ export class ByteText {
     const view = this.reserve(length + POOL_STEP);
     let at = this.length;
     const end = this.length = at + length;
-    // Up to 31 bytes beyond the end are written, and overwritten by what follows.
+    // Up to 31 bytes are written beyond the end, and overwritten later.
     for (let word = number + 1; at < end; word += 4, at += 32) {
       view.setFloat64(at, floatAt(words, word), LITTLE_ENDIAN);
       view.setFloat64(at + 8, floatAt(words, word + 1), LITTLE_ENDIAN);
@@ -121,19 +121,19 @@ export class ByteText {
     }
   }
 
-  /** Adds one byte. */
+  /** Appends one byte. */
   byte(byte: number): void {
     this.reserve(1);
     this.#bytes[this.length++] = byte;
   }
 
-  /** Adds text. */
+  /** Appends text. */
   string(text: string): void {
     this.reserve(text.length * 3);
     this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
-  /** Adds a number as JSON has it; whole numbers below 2³¹ without a string in between. */
+  /** Appends a number in JSON format; integers below 2³¹ without creating a string. */
   number(value: number): void {
     if (!(value >= 0 && value < 2147483648 && value === Math.floor(value))) {
       this.string(String(value));
@@ -151,7 +151,7 @@ export class ByteText {
     } while (rest > 0);
   }
 
-  /** Adds a 64-bit word in decimal with spaces before it, up to `width` characters. */
+  /** Appends a 64-bit word in decimal, padded with spaces to `width` characters. */
   padded64(hi: number, lo: number, width: number): void {
     const from = this.length;
     const view = this.reserve(width + 20);
@@ -163,13 +163,13 @@ export class ByteText {
     this.#bytes.fill(0x20, from, from + spaces);
   }
 
-  /** Adds a 64-bit word in hexadecimal without leading zeros. */
+  /** Appends a 64-bit word in hexadecimal without leading zeros. */
   hex(hi: number, lo: number): void {
     this.reserve(16);
     this.length = putHex(this.#view, this.length, hi, lo);
   }
 
-  /** Adds a whole number below 2³¹ with zeros before it: `width` digits. */
+  /** Appends an integer below 2³¹ with leading zeros, `width` digits. */
   zeros(value: number, width: number): void {
     this.reserve(width);
     let rest = value;
@@ -181,7 +181,7 @@ export class ByteText {
     this.length += width;
   }
 
-  /** Adds a 64-bit word in hexadecimal, with spaces before it up to 16 characters. */
+  /** Appends a 64-bit word in hexadecimal, padded with spaces to 16 characters. */
   hex16(hi: number, lo: number): void {
     this.reserve(16);
     const view = this.#view;
@@ -192,12 +192,12 @@ export class ByteText {
     this.length = from + 16;
   }
 
-  /** Takes what is there, for whoever gets it to keep; the text is empty then. */
+  /** Returns a copy of the text, and clears it. */
   take(): Uint8Array<ArrayBuffer> {
     return this.lend().slice();
   }
 
-  /** Hands out what is there for as long as nothing is added; the text is empty then. */
+  /** Returns the text without copying, valid until the next append, and clears it. */
   lend(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.subarray(0, this.length);
     this.length = 0;
@@ -205,9 +205,10 @@ export class ByteText {
   }
 
   /**
-   * Makes room for more, and for what {@linkcode TextPool} and numbers write beyond their end.
+   * Makes room for more bytes, and for those that {@linkcode TextPool} and numbers write beyond
+   * their end.
    *
-   * @returns All bytes; those that are there end at `length`.
+   * @returns A view of all bytes; the text ends at `length`.
    */
   reserve(more: number): DataView<ArrayBuffer> {
     const need = this.length + more + OVERSHOOT;
@@ -219,13 +220,13 @@ export class ByteText {
   }
 }
 
-/** Encodes each of some strings. */
+/** Encodes strings. */
 export function encodeAll(texts: readonly string[]): Uint8Array<ArrayBuffer>[] {
   return texts.map((text) => encoder.encode(text));
 }
 
 /**
- * Packs what a format writes with gzip.
+ * Compresses a format's output with gzip.
  *
  * @example
  * ```ts

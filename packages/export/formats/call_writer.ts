@@ -1,15 +1,15 @@
 import type { CallEvents } from "@perfdata/pt/calls";
 
-/** Writes calls of a trace as they begin and end. */
+/** Writes the calls of a trace as they begin and end. */
 export interface CallWriter {
-  /** Calls that were written. */
+  /** Number of written calls. */
   readonly calls: number;
-  /** Calls without a time, which are left out. */
+  /** Number of calls that were dropped because they have no time. */
   readonly untimed: number;
-  /** Calls that are left out because they began before the part that is written. */
+  /** Number of calls that were dropped because they began before the written part. */
   readonly headless: number;
-  /** Writes some rows; the names of their places are known. */
+  /** Writes rows, whose places' names are known. */
   rows(events: CallEvents, out: (bytes: Uint8Array) => void): void;
-  /** Writes the rest. */
+  /** Writes the end. */
   finish(out: (bytes: Uint8Array) => void): void;
 }

@@ -8,7 +8,7 @@ import { functionName, type Profile, totals } from "@perfdata/profile/profile";
 
 /** Options of {@linkcode callgrind}. */
 export interface CallgrindOptions {
-  /** Whether inlined functions are functions of their own; they are where this is missing. */
+  /** Whether inlined functions are separate functions; default true. */
   readonly inline?: boolean;
 }
 
@@ -16,9 +16,9 @@ export interface CallgrindOptions {
  * A profile for KCachegrind, QCachegrind and `callgrind_annotate` (the Callgrind Profile Format,
  * version 1).
  *
- * Costs are the periods and the samples of each event, by line. What a call cost is that of the
- * samples below it, and so is how often it was made, which sampling does not know. A sample counts
- * once for a call, however often the call is in its stack.
+ * Costs are the periods and the samples of each event, by line. The cost of a call, and its number
+ * of calls, which sampling does not know, are those of the samples below it. A sample counts once
+ * for a call, however often the call is in its stack.
  */
 export function* callgrind(
   apart: Profile,
@@ -48,7 +48,7 @@ export function* callgrind(
     known.add(`${kind}${number}`);
     text.string(`${key}=(${number + 1})${first ? ` ${oneLine(name)}` : ""}\n`);
   };
-  // File and object 0 stand for what is not known.
+  // File and object 0 mean unknown.
   const fileName = (file: number) => files[file] ?? "???";
   const objectName = (object: number) => objects[object]?.path ?? "[unknown]";
   const firstFile = new Int32Array(functions.name.length).fill(-1);
@@ -120,14 +120,14 @@ function oneLine(text: string): string {
   return text.replace(/[\x00-\x1f\x7f]/g, " ");
 }
 
-/** Rows by what a column says. */
+/** Rows grouped by the value of a column. */
 function rowsBy(column: Int32Array, count: number): number[][] {
   const rows: number[][] = Array.from({ length: count }, () => []);
   for (let row = 0; row < column.length; row++) rows[intAt(column, row)]?.push(row);
   return rows;
 }
 
-/** Costs by frame, and of calls: of a function (item) from a frame (parent). */
+/** Costs of frames and of calls: of a function (item) from a frame (parent). */
 function costs(profile: Profile, inline: boolean) {
   const { events, frames, samples } = profile;
   const width = events.length * 2;
@@ -156,7 +156,7 @@ function costs(profile: Profile, inline: boolean) {
   const calls = new NodeTable();
   const callCosts = new FloatColumn();
   const functionOf = (node: number) => intAt(frames.function, intAt(stacks.item, node));
-  /** The calls on the way to a node, by caller and callee: one that is there counted already. */
+  /** Whether the same call is further up in the stack, where it was counted already. */
   const met = (node: number, caller: number, callee: number) => {
     for (let at = intAt(stacks.parent, node); at >= 0;) {
       const above = intAt(stacks.parent, at);

@@ -7,22 +7,22 @@ import { functionNames, type Profile } from "@perfdata/profile/profile";
 
 /** Options of {@linkcode chrome}. */
 export interface ChromeOptions {
-  /** Whether inlined functions are slices; they are where this is missing. */
+  /** Whether inlined functions are slices; default true. */
   readonly inline?: boolean;
 }
 
-/** The process whose threads are the CPUs: beyond what Linux gives out. */
+/** Process whose threads are the CPUs, beyond Linux's pids. */
 const CPUS = 4194305;
-/** The first thread for samples of further events: beyond the CPUs' process. */
+/** First thread for samples of further events, beyond the CPUs' process. */
 const MORE_THREADS = 4194306;
 
 /**
- * Trace events, for Perfetto and `chrome://tracing` (the Trace Event Format, complete events).
+ * Trace events for Perfetto and `chrome://tracing` (the Trace Event Format, complete events).
  *
- * A slice is a function that was in consecutive samples of a thread, from the first of them to the
- * next sample without it, or, where none follows soon, for the usual distance of the thread's
- * samples. Its arguments are how many samples that were, and the sum of their periods. Context
- * switches are slices of their CPU. Times are microseconds of the recording's clock.
+ * A slice is a function in consecutive samples of a thread. It ends at the next sample without the
+ * function, or, if none follows soon, after the thread's usual distance between samples. Its
+ * arguments are the number of samples and the sum of their periods. Context switches are slices of
+ * their CPU. Times are microseconds of the recording's clock.
  */
 export function* chrome(
   apart: Profile,
@@ -85,7 +85,7 @@ export function* chrome(
   yield text.take();
 }
 
-/** A time of the recording's clock. */
+/** Formats a time of the recording's clock. */
 function timestamp(epoch: bigint, nanoseconds: number): string {
   if (epoch === 0n) return microseconds(nanoseconds);
   const time = epoch + BigInt(nanoseconds);
@@ -104,13 +104,13 @@ interface Slice {
   period: number;
 }
 
-/** The slices of a thread's samples, each before those in it. */
+/** The slices of a thread's samples, outer ones first. */
 function* slices(
   { samples }: Profile,
   stacks: { parent: Int32Array; item: Int32Array; of: Int32Array },
   { rows }: SampleGroup,
 ): Generator<Slice, void, void> {
-  // Without times, samples follow each other at a microsecond each.
+  // Without times, samples follow each other at a distance of a microsecond.
   const timeOf = (i: number) => samples.time?.[intAt(rows, i)] ?? i * 1000;
   const usual = usualDistance(rows.length, timeOf);
   let open: (Slice & { node: number })[] = [];
@@ -154,7 +154,7 @@ function* slices(
   yield* done;
 }
 
-/** The median distance of samples; a millisecond where there is one sample. */
+/** The median distance between samples; a millisecond for a single sample. */
 function usualDistance(count: number, timeOf: (i: number) => number): number {
   if (count < 2) return 1e6;
   const distances = new Float64Array(count - 1);
@@ -162,7 +162,7 @@ function usualDistance(count: number, timeOf: (i: number) => number): number {
   return distances.sort()[distances.length >> 1] || 1000;
 }
 
-/** Which thread was on which CPU from when to when. */
+/** Intervals in which a thread ran on a CPU. */
 function* onCpu({ switches, threads }: Profile) {
   const running = new Map<number, { thread: number; from: number }>();
   for (const { cpu, thread, time, out, preempted } of switches) {
@@ -173,7 +173,7 @@ function* onCpu({ switches, threads }: Profile) {
     const since = running.get(cpu);
     running.delete(cpu);
     if (since === undefined) continue;
-    // A thread that got another name meanwhile is the same.
+    // A thread that was renamed in between is the same thread.
     const [came, left] = [threads.at(since.thread), threads.at(thread)];
     if (came?.tid !== left?.tid || came?.pid !== left?.pid) continue;
     yield {

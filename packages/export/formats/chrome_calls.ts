@@ -7,20 +7,20 @@ import { ByteText, TextPool } from "./byte_text.ts";
 const encoder = new TextEncoder();
 
 /**
- * Calls of a trace as trace events, for Perfetto and `chrome://tracing`: a slice (complete event) for
- * each call, with its number of instructions. Calls are written when they end, so memory does not grow
- * with their number.
+ * Calls of a trace as trace events for Perfetto and `chrome://tracing`: a slice (complete event)
+ * per call, with its number of instructions. Calls are written when they end, so memory does not
+ * grow with their number.
  *
  * Times are microseconds of the recording's clock.
  */
 export class ChromeCalls implements CallWriter {
-  /** What was written and not yet taken. */
+  /** Text that was not written out yet. */
   readonly text: ByteText = new ByteText();
-  /** Calls that were written. */
+  /** Number of written calls. */
   calls = 0;
-  /** Calls without a time, which are left out. */
+  /** Number of calls that were dropped because they have no time. */
   untimed = 0;
-  /** Calls are written as they end, with their beginning: none is left out for that. */
+  /** Always 0: a call is written with its beginning when it ends. */
   readonly headless = 0;
   readonly #names: PtNames;
   readonly #history: PtHistory;
@@ -32,7 +32,7 @@ export class ChromeCalls implements CallWriter {
   readonly #starts: number[] = [];
   readonly #threads = new Map<number, { readonly pid: number; readonly text: Uint8Array }>();
 
-  /** Begins the file. */
+  /** Writes the start of the file. */
   constructor(names: PtNames, history: PtHistory, about: { title: string }) {
     this.#names = names;
     this.#history = history;
@@ -41,7 +41,7 @@ export class ChromeCalls implements CallWriter {
     );
   }
 
-  /** Writes the calls that ended; the names of their places are known. */
+  /** Writes the calls that ended. Their places' names are known. */
   rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
     const { text } = this;
     for (let i = 0; i < events.count; i++) {
@@ -64,7 +64,7 @@ export class ChromeCalls implements CallWriter {
     }
   }
 
-  /** When, in microseconds with three decimals. */
+  /** Writes a time in microseconds with three decimals. */
   #time(text: ByteText, ns: number): void {
     const { origin } = this.#names;
     if (origin.seconds === 0) return microseconds(text, ns);
@@ -75,7 +75,7 @@ export class ChromeCalls implements CallWriter {
     text.zeros(rest % 1000, 3);
   }
 
-  /** Number of the text up to the name of a call. */
+  /** Number of the text up to the end of a call's name. */
   #start(place: number): number {
     return this.#starts[place] ??= this.#add(
       `{"ph":"X","name":${JSON.stringify(this.#names.names[place])},"pid":`,
@@ -96,7 +96,7 @@ export class ChromeCalls implements CallWriter {
     return thread;
   }
 
-  /** Names of threads and processes, and the end of the file. */
+  /** Writes the names of threads and processes, and the end of the file. */
   finish(out: (bytes: Uint8Array) => void): void {
     const lines: string[] = [];
     const pids = new Set<number>();
@@ -113,14 +113,14 @@ export class ChromeCalls implements CallWriter {
       pids.add(pid);
       named("thread_name", tid);
     }
-    // Without a call, no comma ends the list.
+    // Without calls, add an entry, since the list must not end with a comma.
     if (lines.length === 0) lines.push(`{"ph":"M","name":"trace","pid":0,"tid":0,"args":{}}`);
     this.text.string(`${lines.join(",\n")}\n]}\n`);
     out(this.text.lend());
   }
 }
 
-/** ns as microseconds with three decimals. */
+/** Writes nanoseconds as microseconds with three decimals. */
 function microseconds(text: ByteText, ns: number): void {
   const whole = Math.floor(ns / 1000);
   text.number(whole);

@@ -1,4 +1,4 @@
-/** Chunks belong to whoever receives them: what comes later changes nothing of those that were kept. */
+/** Chunks belong to their receiver: later output does not change them. */
 import { assert, assertEquals } from "@std/assert";
 import { callgrind } from "./callgrind.ts";
 import { chrome } from "./chrome.ts";
@@ -12,14 +12,14 @@ import { plainSamples, profileOf } from "../testing.ts";
 
 const FORMATS = { callgrind, chrome, firefox, folded, perfetto, pprof, speedscope } as const;
 
-/** Texts that are alike but for the order of lines, which is that of the writer. */
+/** Decodes chunks. */
 function text(chunks: readonly Uint8Array[]): string {
   return chunks.map((chunk) => new TextDecoder("latin1").decode(chunk)).join("");
 }
 
 for (const [name, format] of Object.entries(FORMATS)) {
-  Deno.test(`chunks of ${name} are owned by who receives them`, async () => {
-    // As many samples as make several chunks.
+  Deno.test(`${name}: chunks belong to their receiver`, async () => {
+    // Enough samples for several chunks.
     for (let count = 5000, several = false; !several; count *= 2) {
       const profile = profileOf(plainSamples(count, 5, 400));
       const kept = [...format(profile)];

@@ -5,23 +5,23 @@ import type { Profile } from "@perfdata/profile/profile";
 import { threadNames } from "@perfdata/profile/thread-names";
 import { firefoxTables } from "./firefox_tables.ts";
 
-/** Version of the processed profile format to write; the viewer upgrades it to its own. */
+/** Written version of the processed profile format. The viewer upgrades it to its own. */
 const PROCESSED_VERSION = 60;
 
-/** What {@linkcode firefox} writes. */
+/** Options of {@linkcode firefox}. */
 export interface FirefoxOptions {
-  /** Whether inlined functions are frames; they are where this is missing. */
+  /** Whether inlined functions are frames; default true. */
   readonly inline?: boolean;
-  /** Whether the period of a sample is how long its stack was there, ns, and is its weight. */
+  /** Whether a sample's period is the duration of its stack in ns, and so its weight. */
   readonly durations?: boolean;
 }
 
 /**
- * A profile for the Firefox Profiler (its processed format, version 60), not yet packed with gzip:
- * see `gzipped`.
+ * A profile for the Firefox Profiler (processed format, version 60), not yet compressed: see
+ * `gzipped`.
  *
- * A thread has the samples of the first event that it has any of; those of others are in a thread of
- * its own next to it. `threadCPUDelta` is the period where the event is a clock or counts cycles.
+ * A thread has the samples of its first sampled event; samples of other events are in separate
+ * threads beside it. `threadCPUDelta` is the period if the event is a clock or counts cycles.
  * Context switches are markers. Times are milliseconds since the first sample.
  */
 export function* firefox(
@@ -190,7 +190,7 @@ function threadHead(
   }).slice(1, -1);
 }
 
-/** Times off the CPU as markers of the first event's thread; the name is string 0. */
+/** Markers of the times off the CPU, in the first event's thread. Their name is string 0. */
 function markers({ events, switches, threads }: Profile, group: SampleGroup, start: number) {
   const table = {
     length: 0,
@@ -205,7 +205,7 @@ function markers({ events, switches, threads }: Profile, group: SampleGroup, sta
   const own = threads.at(group.thread);
   let left: typeof switches[number] | undefined;
   for (const change of switches) {
-    // A thread that got another name meanwhile came back all the same.
+    // A thread that was renamed in between is the same thread.
     const of = threads.at(change.thread);
     if (of?.tid !== own?.tid || of?.pid !== own?.pid) continue;
     if (change.out) {

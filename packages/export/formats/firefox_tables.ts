@@ -3,13 +3,13 @@ import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 
-/** A table of the shared part of a profile, or the list of its strings. */
+/** A table of the profile's shared part, or its list of strings. */
 export interface FirefoxTable {
   /** Its name. */
   readonly name: string;
-  /** Number of its rows. */
+  /** Number of rows. */
   readonly length: number;
-  /** Value of each column by row; or the strings. */
+  /** Value of each column by row, or the strings. */
   readonly columns:
     | Readonly<Record<string, (row: number) => number | boolean | null>>
     | readonly string[];
@@ -17,7 +17,7 @@ export interface FirefoxTable {
 
 /** The tables that threads of a Firefox profile share. */
 export interface FirefoxTables {
-  /** Stacks, rows of `stackTable`. */
+  /** Stacks: rows of `stackTable`. */
   readonly stacks: FrameStacks;
   /** The tables. */
   readonly shared: readonly FirefoxTable[];
@@ -26,10 +26,10 @@ export interface FirefoxTables {
 }
 
 const no = () => null;
-/** Row of the string that names markers. */
+/** Name of markers: the first string. */
 const MARKER = "Off CPU";
 
-/** The tables that the threads share: a frame is a function at a line and an address. */
+/** Makes the shared tables: a frame is a function at a line and an address. */
 export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
   const profile = oneFunctionEach(apart);
   const { files, frames, functions, objects } = profile;
@@ -105,7 +105,7 @@ export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
   };
 }
 
-/** By frame: the lowest address in its library that it occurs at, which the viewer shows; -1 for none. */
+/** The lowest address of each frame in its library, which the viewer shows; -1 if there is none. */
 function frameAddresses({ frames, places }: Profile): Float64Array {
   const found = new Float64Array(frames.function.length).fill(-1);
   for (let place = 0; place < places.object.length; place++) {
@@ -132,7 +132,7 @@ function library({ name, path, buildId }: Profile["objects"][number]) {
 }
 
 /**
- * A build id as Breakpad writes it: the first 16 bytes as a little-endian GUID, and the age 0.
+ * A build id in Breakpad's format: the first 16 bytes as a little-endian GUID, and the age 0.
  *
  * @example
  * ```ts

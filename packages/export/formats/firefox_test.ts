@@ -1,6 +1,6 @@
 /**
- * There is no package with the Firefox Profiler's own reading of profiles: what is checked here is
- * that lengths, indices and units are those that its documentation of the processed format names.
+ * No package has the Firefox Profiler's reader. These tests check lengths, indices and units
+ * against its documentation of the processed format.
  */
 import { assert, assertEquals } from "@std/assert";
 import { gzipped } from "./byte_text.ts";
@@ -19,7 +19,7 @@ interface FirefoxProfile {
 
 const SAMPLES = plainSamples(2000, 3);
 
-Deno.test("a Firefox profile has tables of one length, and indices into them", async () => {
+Deno.test("firefox: columns of a table have equal length, and indices are valid", async () => {
   const profile = JSON.parse(await textOf(firefox(profileOf(SAMPLES)))) as FirefoxProfile;
   const { shared, libs, threads, meta } = profile;
   let columns = 0;
@@ -55,7 +55,7 @@ Deno.test("a Firefox profile has tables of one length, and indices into them", a
   assert(columns > 30);
 });
 
-Deno.test("a Firefox profile has the samples, periods and stacks that were recorded", async () => {
+Deno.test("firefox: samples, periods and stacks are those of the recording", async () => {
   const profile = JSON.parse(await textOf(firefox(profileOf(SAMPLES)))) as FirefoxProfile;
   const { shared: { stackTable, frameTable, funcTable, stringArray }, threads } = profile;
   const found: string[] = [];
@@ -81,7 +81,7 @@ Deno.test("a Firefox profile has the samples, periods and stacks that were recor
   assertEquals(clock, expected.reduce((sum, { period }) => sum + period, 0));
 });
 
-Deno.test("a Firefox profile is packed with gzip, and names build ids as Breakpad does", async () => {
+Deno.test("firefox, gzipped, breakpadId: the profile is compressed, and build ids have Breakpad's format", async () => {
   const bytes = await bytesOf(gzipped(firefox(profileOf(SAMPLES))));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const { libs } = await new Response(stream).json() as FirefoxProfile;

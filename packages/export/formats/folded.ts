@@ -10,17 +10,17 @@ import {
   type ProfileThread,
 } from "@perfdata/profile/profile";
 
-/** Options of {@linkcode folded}; marks and roots are those of `stackcollapse-perf.pl`. */
+/** Options of {@linkcode folded}. Marks and roots are those of `stackcollapse-perf.pl`. */
 export interface FoldedOptions {
-  /** Number of the event; the first where missing. */
+  /** Number of the event; default 0. */
   readonly event?: number;
-  /** What the number of a line is: the sum of the periods, or how many samples. */
+  /** Meaning of a line's number: sum of the periods, or number of samples. */
   readonly weight?: "period" | "samples";
   /** Whether inlined functions are frames, marked `_[i]`. */
   readonly inline?: boolean;
-  /** Whether functions of the kernel are marked `_[k]`. */
+  /** Whether kernel functions are marked `_[k]`. */
   readonly kernel?: boolean;
-  /** Whether functions that a JIT compiler made are marked `_[j]`. */
+  /** Whether JIT-compiled functions are marked `_[j]`. */
   readonly jit?: boolean;
   /** Whether the root is `comm-pid`. */
   readonly pid?: boolean;
@@ -29,10 +29,10 @@ export interface FoldedOptions {
 }
 
 /**
- * Folded stacks, as flame-graph scripts read them: `comm;outer;inner 12`, a line a stack.
+ * Folded stacks for flame-graph scripts: `comm;outer;inner 12`, one line per stack.
  *
- * Lines are sorted by their frames. A semicolon in a name becomes a colon, a line break a space,
- * and a space in a command an underscore, because the format has no way to write them.
+ * Lines are sorted by frame. The format has no escapes, so a semicolon in a name becomes a colon, a
+ * line break a space, and a space in a command an underscore.
  *
  * @example
  * ```ts
@@ -66,7 +66,7 @@ export function* folded(
   const rootNames: string[] = [];
   for (const [thread, root] of roots.entries()) rootNames[intAt(rootRanks, thread)] = root;
 
-  // A line is a root, by rank, and a row of the stacks, in their order.
+  // A line is identified by its root's rank and its stack row.
   const lines = new NodeTable();
   const sums = new FloatColumn();
   const { samples } = profile;

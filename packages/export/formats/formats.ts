@@ -1,32 +1,32 @@
 import type { Profile } from "@perfdata/profile/profile";
 import type { FoldedOptions } from "./folded.ts";
 
-/** Bytes of a file, in chunks that belong to the caller. */
+/** Bytes of a file in chunks that belong to the caller. */
 export type Chunks = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
-/** How a file is written; what a format has no place for is ignored. */
+/** Options of all formats. A format ignores those that it does not support. */
 export interface FormatOptions extends FoldedOptions {
-  /** Firefox: whether periods are the times that stacks took, as of Intel PT. */
+  /** Firefox: whether periods are durations of stacks, as from Intel PT. */
   readonly durations?: boolean;
 }
 
-/** A format that other tools open: an entry of {@linkcode FORMATS} is all that a new one takes. */
+/** A file format of other tools. An entry in {@linkcode FORMATS} is enough to add one. */
 export interface ProfileFormat {
   /** The programs that read it. */
   readonly about: string;
-  /** Ends the name of a file. */
+  /** File name extension. */
   readonly extension: string;
-  /** Whether it has the time of each sample. */
+  /** Whether it contains the time of each sample. */
   readonly timed?: boolean;
-  /** Whether it has the addresses of code that nothing is known of. */
+  /** Whether it contains addresses of unmapped code. */
   readonly unmapped?: boolean;
-  /** Whether it has threads without being asked; by default it has. */
+  /** Whether it distinguishes threads by default; default true. */
   readonly threads?: boolean;
-  /** Loads what writes it, and writes; pprof and Firefox profiles are packed with gzip. */
+  /** Loads the writer, and writes the file. pprof and Firefox profiles are compressed with gzip. */
   write(profile: Profile, options: FormatOptions): Promise<Chunks>;
 }
 
-/** The name of a format that other tools open. */
+/** Name of a file format of other tools. */
 export type ExportFormat =
   | "folded"
   | "speedscope"
@@ -37,7 +37,7 @@ export type ExportFormat =
   | "callgrind";
 
 /**
- * All formats, by name. Each is loaded if it is asked for.
+ * All formats by name. Each is loaded on demand.
  *
  * @example
  * ```ts
@@ -102,7 +102,7 @@ export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
   },
 };
 
-/** A format by its name; `undefined` if there is none of that name. */
+/** The format with a name; `undefined` if there is none. */
 export function formatOf(name: string): ProfileFormat | undefined {
   return Object.hasOwn(FORMATS, name) ? FORMATS[name as ExportFormat] : undefined;
 }

@@ -42,11 +42,11 @@ function sum(samples: readonly PlainSample[], event: number): { samples: number;
 
 const clean = (name: string) => name.replaceAll(";", ":").replace(/[\n\t]/g, " ");
 
-Deno.test("the sums of a profile are those of its samples", () => {
+Deno.test("Profile: sums are those of the plain samples", () => {
   assertEquals(totals(PROFILE), [sum(SAMPLES, 0), sum(SAMPLES, 1)]);
 });
 
-Deno.test("folded stacks are what a count of strings gives", async () => {
+Deno.test("folded: lines are those counted from the plain samples", async () => {
   for (const event of [0, 1]) {
     const expected = sums(
       SAMPLES.filter((sample) => sample.event === event),
@@ -67,7 +67,7 @@ Deno.test("folded stacks are what a count of strings gives", async () => {
 });
 
 Deno.test(
-  "inferno-flamegraph draws the folded stacks with the right sum",
+  "folded: inferno-flamegraph draws the stacks with the right sum",
   ignored(notInstalled("inferno-flamegraph")),
   async () => {
     const bytes = await bytesOf(folded(PROFILE, { event: 0 }));
@@ -80,7 +80,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pprof takes the program for the main binary, whatever was sampled first",
+  "pprof: the program is the main binary, whatever was sampled first",
   ignored(notInstalled("go")),
   async () => {
     const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
@@ -100,10 +100,10 @@ Deno.test(
   },
 );
 
-Deno.test("a profile of many moments spans the first to the last", () => {
+Deno.test("Profile.span: many moments span the first to the last", () => {
   const builder = new ProfileBuilder({ events: [{ name: "time", unit: "nanoseconds" }] });
   const thread = builder.thread(7, 7, "program");
-  // More than a call has room for as arguments.
+  // More than fit into the arguments of a call.
   const moments = 200_000;
   for (let i = 0; i < moments; i++) {
     builder.sample({ stack: -1, event: 0, thread, period: 1, time: 5 + (i * 7919) % moments });
@@ -112,7 +112,7 @@ Deno.test("a profile of many moments spans the first to the last", () => {
 });
 
 Deno.test(
-  "go tool pprof reads the same sums, functions and labels",
+  "pprof: go tool pprof reads the same sums, functions and labels",
   ignored(notInstalled("go")),
   async () => {
     const bytes = await bytesOf(gzipped(pprof(PROFILE)));
@@ -130,7 +130,7 @@ Deno.test(
       assert(raw.includes("comm:[main one]") && raw.includes("cpu:[0]") && raw.includes("tid:[8]"));
       assert(raw.includes("/usr/bin/demo 00112233445566778899aabbccddeeff00112233"));
 
-      // What was sampled in functions and in all that they called, each counted once a sample.
+      // Samples of each function and its callees, counted once per sample.
       const top = consumer(
         "go",
         ["tool", "pprof", "-top", "-nodecount=100000", "-unit=ns", "-sample_index=cpu-clock", path],
@@ -146,7 +146,7 @@ Deno.test(
         assertEquals(Number(value), cum.get(name as string), name);
         compared++;
       }
-      // The rest is there twice, inlined and not, or has a hostile name, which pprof shortens.
+      // Other functions occur both inlined and not, or have hostile names, which pprof shortens.
       console.log(`go tool pprof -top: ${compared} functions compared`);
       const traces = consumer("go", ["tool", "pprof", "-traces", path]);
       assert(traces.includes("sys") || traces.includes("main"));
@@ -155,7 +155,7 @@ Deno.test(
 );
 
 Deno.test(
-  "callgrind_annotate reads the same sums and functions",
+  "callgrind: callgrind_annotate reads the same sums and functions",
   ignored(notInstalled("callgrind_annotate")),
   async () => {
     const bytes = await bytesOf(callgrind(PROFILE));
@@ -174,7 +174,7 @@ Deno.test(
   },
 );
 
-Deno.test("pprof: places that no stack has, and that nobody looked up, have no lines", async () => {
+Deno.test("pprof: places without stacks have no lines", async () => {
   const { places } = PROFILE;
   const count = places.object.length;
   const more: typeof PROFILE = {
@@ -199,7 +199,7 @@ Deno.test("pprof: places that no stack has, and that nobody looked up, have no l
   }
 });
 
-Deno.test("trace events nest, and carry all samples and periods", async () => {
+Deno.test("chrome: slices nest, and contain all samples and periods", async () => {
   const { traceEvents } = JSON.parse(await textOf(chrome(PROFILE))) as {
     traceEvents: {
       ph: string;

@@ -1,14 +1,14 @@
 import { enlarge } from "@perfdata/format/enlarge";
 
-/** Number of bytes that are handed on at a time. */
+/** Approximate size of a chunk. */
 const CHUNK = 1 << 19;
 const encoder = new TextEncoder();
-/** Bytes of the longest number. */
+/** Size of the longest number. */
 const LONGEST = 10;
 
 /**
- * Messages of protocol buffers, written in place (protobuf.dev/programming-guides/encoding), for those
- * that a file has millions of: objects for each would take most of the time.
+ * Protocol buffer messages, written in place (protobuf.dev/programming-guides/encoding), for files
+ * with millions of them, where objects for each would take most of the time.
  *
  * @example
  * ```ts
@@ -26,12 +26,12 @@ export class MessageBytes {
   #bytes = new Uint8Array(CHUNK + (CHUNK >> 1));
   #length = 0;
 
-  /** Whether there is enough to hand on. */
+  /** Whether there is enough for a chunk. */
   get isFull(): boolean {
     return this.#length >= CHUNK;
   }
 
-  /** Adds a number from 0 up to 2⁶⁴, as an element of a packed field. */
+  /** Appends a number from 0 to 2⁶⁴ as an element of a packed field. */
   number(value: number): void {
     if (this.#length + LONGEST > this.#bytes.length) {
       this.#bytes = enlarge(this.#bytes, this.#length + LONGEST);
@@ -53,19 +53,19 @@ export class MessageBytes {
     this.#length = at;
   }
 
-  /** Adds a field that is a number; what it is without is 0. */
+  /** Appends a number field, unless it has the default 0. */
   field(field: number, value: number): void {
     if (value === 0) return;
     this.number(field << 3);
     this.number(value);
   }
 
-  /** Adds a field that is a number, also where it is 0. */
+  /** Appends a number field, even if it is 0. */
   present(field: number, value: number | bigint): void {
     this.number(field << 3);
     if (typeof value === "number") return this.number(value);
     const first = this.#length;
-    // As many bytes as the longest number has, of which the rest is given back.
+    // Reserve the longest size, and return the rest afterwards.
     for (let i = 0; i < LONGEST; i++) this.number(0);
     let at = first;
     let rest = BigInt.asUintN(64, value);
@@ -74,12 +74,12 @@ export class MessageBytes {
     this.#length = at;
   }
 
-  /** Adds a field that is text. */
+  /** Appends a text field. */
   text(field: number, text: string): void {
     this.bytes(field, encoder.encode(text));
   }
 
-  /** Adds a field that is bytes. */
+  /** Appends a bytes field. */
   bytes(field: number, value: Uint8Array): void {
     this.number(field << 3 | 2);
     this.number(value.length);
@@ -89,15 +89,15 @@ export class MessageBytes {
     this.#length = end;
   }
 
-  /** Begins a field that is a message, or packed numbers; returns what {@linkcode close} takes. */
+  /** Begins a message or packed field. Returns the argument of {@linkcode close}. */
   open(field: number): number {
     this.number(field << 3 | 2);
-    // Room for the size of a short one.
+    // Room for the size of a short message.
     this.number(0);
     return this.#length;
   }
 
-  /** Ends what was begun last. */
+  /** Ends the message that was begun last. */
   close(start: number): void {
     const end = this.#length;
     const size = end - start;
@@ -112,7 +112,7 @@ export class MessageBytes {
     this.#length = end + more;
   }
 
-  /** Takes what is there, for whoever gets it to keep; nothing is left. */
+  /** Returns a copy of the bytes, and clears them. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.slice(0, this.#length);
     this.#length = 0;

@@ -5,7 +5,7 @@ import { MessageBytes } from "./message_bytes.ts";
 
 const number = fc.oneof(fc.nat(300), fc.maxSafeNat(), fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 62));
 
-Deno.test("messages are those that pprof-format writes", () => {
+Deno.test("MessageBytes: messages equal those of pprof-format", () => {
   const sample = fc.record({
     locationId: fc.array(number, { maxLength: 300, size: "max" }),
     value: fc.array(number, { minLength: 1 }),
@@ -43,7 +43,7 @@ Deno.test("messages are those that pprof-format writes", () => {
   );
 });
 
-Deno.test("a message may be larger than what is handed on at a time", () => {
+Deno.test("MessageBytes: a message may be larger than a chunk", () => {
   const bytes = new MessageBytes();
   const message = bytes.open(1);
   for (let i = 0; i < 1 << 20; i++) bytes.number(1);

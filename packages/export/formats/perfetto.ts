@@ -25,13 +25,13 @@ import {
 
 /** Options of {@linkcode perfetto}. */
 export interface PerfettoOptions {
-  /** Whether inlined functions are frames; they are where this is missing. */
+  /** Whether inlined functions are frames; default true. */
   readonly inline?: boolean;
 }
 
 /**
- * Samples for Perfetto, in its own format (`perfetto.protos.Trace`): a `PerfSample` each, with its stack.
- * Functions, objects and stacks are written once for each event.
+ * Samples for Perfetto in its own format (`perfetto.protos.Trace`): one `PerfSample` each, with its
+ * stack. Functions, objects and stacks are written once per event.
  */
 export function* perfetto(
   apart: Profile,
@@ -87,7 +87,7 @@ export function* perfetto(
   yield bytes.take();
 }
 
-/** Names of processes and threads. */
+/** Writes the names of processes and threads. */
 function putThreads(bytes: MessageBytes, { threads }: Profile, time: number | bigint): void {
   const packet = bytes.open(PACKET);
   const tree = bytes.open(TRACE_PACKET.PROCESS_TREE);
@@ -111,7 +111,7 @@ function putThreads(bytes: MessageBytes, { threads }: Profile, time: number | bi
   bytes.close(packet);
 }
 
-/** What a sequence of packets has been told: stacks, and what they are made of. */
+/** Stacks, frames and functions that a sequence of packets has already defined. */
 class Interned {
   readonly #profile: Profile;
   readonly #stacks: FrameStacks;
@@ -136,7 +136,7 @@ class Interned {
     this.#objects = new Uint8Array(profile.objects.length + 1);
   }
 
-  /** Writes a stack, in the packet that is open, where it is new. */
+  /** Defines a stack in the open packet, if it is new. */
   put(node: number): void {
     if (this.#nodes[node] === 1) return;
     this.#nodes[node] = 1;
@@ -148,7 +148,7 @@ class Interned {
     for (const of of path) this.#putFunction(of);
     const stack = bytes.open(INTERNED.CALLSTACKS);
     bytes.field(CALLSTACK.IID, node + 1);
-    // The outermost is the first.
+    // The outermost frame is first.
     for (const of of path.toReversed()) bytes.field(CALLSTACK.FRAME_IDS, of + 1);
     bytes.close(stack);
     bytes.close(interned);
@@ -171,7 +171,7 @@ class Interned {
     bytes.close(frame);
   }
 
-  /** Writes an object; a frame has to have one: -1 is what was not mapped. */
+  /** Defines an object. A frame needs one: -1 means unmapped. */
   #putObject(number: number): void {
     const iid = number + 2;
     if (this.#objects[number + 1] === 1) return;

@@ -22,36 +22,36 @@ import {
   TRACK_EVENT,
 } from "./perfetto_fields.ts";
 
-/** Names of arguments, by `iid`. */
+/** Names of arguments by `iid`. */
 const ARGUMENTS = ["", "insns", "end"] as const;
 const INSNS = 1, END = 2;
 
-/** A thread, whose packets are a sequence with names and a clock of its own. */
+/** A thread. Its packets are a sequence with its own names and clock. */
 interface Sequence {
   readonly number: number;
-  /** By place: the number of its name in the sequence, or 0. */
+  /** Number of each place's name in the sequence, or 0. */
   names: Int32Array;
-  /** How many names it has. */
+  /** Number of names. */
   named: number;
-  /** The time of its last packet, ns. */
+  /** Time of the last packet in ns. */
   time: number;
-  /** Slices that were begun and not ended. */
+  /** Number of open slices. */
   open: number;
 }
 
 /**
- * Calls of a trace for Perfetto, in its own format (`perfetto.protos.Trace`): a slice of the thread's track
- * each, with its instructions. A name is written once a thread, and times as the distance from the one
- * before, so that a call takes some 40 bytes, where trace events in JSON take 110.
+ * Calls of a trace for Perfetto in its own format (`perfetto.protos.Trace`): a slice per call in
+ * the thread's track, with its number of instructions. Names are written once per thread, and times
+ * as distances, so a call takes some 40 bytes; trace events in JSON take 110.
  *
- * Calls are written as they begin and end, so that nothing grows with their number.
+ * Calls are written as they begin and end, so memory does not grow with their number.
  */
 export class PerfettoCalls implements CallWriter {
-  /** Calls that were written. */
+  /** Number of written calls. */
   calls = 0;
-  /** Calls without a time, which are left out. */
+  /** Number of calls that were dropped because they have no time. */
   untimed = 0;
-  /** Calls that began before the part that is written; they are left out. */
+  /** Number of calls that were dropped because they began before the written part. */
   headless = 0;
   readonly #bytes = new MessageBytes();
   readonly #names: PtNames;
@@ -59,13 +59,13 @@ export class PerfettoCalls implements CallWriter {
   readonly #sequences = new Map<number, Sequence>();
   readonly #processes = new Set<number>();
 
-  /** Begins with nothing. */
+  /** Creates an empty trace. */
   constructor(names: PtNames, history: PtHistory) {
     this.#names = names;
     this.#history = history;
   }
 
-  /** Writes what begins and ends; the names of the places are known. */
+  /** Writes calls that begin and end. Their places' names are known. */
   rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
     const bytes = this.#bytes;
     for (let i = 0; i < events.count; i++) {
@@ -131,7 +131,7 @@ export class PerfettoCalls implements CallWriter {
     bytes.close(packet);
   }
 
-  /** Begins a packet of a sequence: its time is the distance from the packet before. */
+  /** Begins a packet of a sequence. Its time is the distance from the previous packet. */
   #packet(sequence: Sequence, time: number): number {
     const bytes = this.#bytes;
     const packet = bytes.open(PACKET);
@@ -142,7 +142,7 @@ export class PerfettoCalls implements CallWriter {
     return packet;
   }
 
-  /** The packets of a thread. Each CPU has its own idle task, and its own where it is not known who ran. */
+  /** The sequence of a thread. Each CPU has its own idle task, and its own unknown thread. */
   #sequence(tid: number, cpu: number, time: number): Sequence {
     const key = tid > 0 ? tid : -2 - 2 * cpu - (tid < 0 ? 1 : 0);
     let sequence = this.#sequences.get(key);
@@ -156,7 +156,7 @@ export class PerfettoCalls implements CallWriter {
     return sequence;
   }
 
-  /** What holds for all packets of a sequence: its clock, its track, the names of arguments. */
+  /** Writes the properties of all packets of a sequence: clock, track, names of arguments. */
   #start(number: number, time: number): void {
     const bytes = this.#bytes;
     const packet = bytes.open(PACKET);
@@ -192,7 +192,7 @@ export class PerfettoCalls implements CallWriter {
     bytes.close(clocks);
   }
 
-  /** The track of a thread, and before its first one that of its process. */
+  /** Writes the track of a thread, preceded by its process's track if that is new. */
   #describe(number: number, tid: number, cpu: number): void {
     if (tid <= 0) {
       const name = `${tid === 0 ? "swapper" : "unknown"}${cpu < 0 ? "" : `/${cpu}`}`;
@@ -236,7 +236,7 @@ export class PerfettoCalls implements CallWriter {
     bytes.close(packet);
   }
 
-  /** Writes the rest. */
+  /** Writes the remaining bytes. */
   finish(out: (bytes: Uint8Array) => void): void {
     out(this.#bytes.take());
   }

@@ -27,7 +27,7 @@ export const DEFAULTS = { TRACK_EVENT: 11, PERF_SAMPLE: 12, TIMESTAMP_CLOCK_ID: 
 export const SNAPSHOT_CLOCKS = 1;
 export const CLOCK = { ID: 1, TIMESTAMP: 2, IS_INCREMENTAL: 3 } as const;
 
-/** `BUILTIN_CLOCK_BOOTTIME`, which times of a trace are shown by; and a clock of a sequence. */
+/** `BUILTIN_CLOCK_BOOTTIME`, the clock for display; and the clock of a sequence. */
 export const CLOCK_ID = { BOOTTIME: 6, OF_SEQUENCE: 64 } as const;
 
 /** `TrackDescriptor`, `ProcessDescriptor`, `ThreadDescriptor`. */
@@ -42,7 +42,7 @@ export const SLICE = { BEGIN: 1, END: 2 } as const;
 /** `DebugAnnotation`. */
 export const ANNOTATION = { NAME_IID: 1, UINT: 3, STRING: 6 } as const;
 
-/** `InternedData`; all entries have an `iid` and a text, or what follows. */
+/** `InternedData`. Entries have an `iid` and a text, or the fields below. */
 export const INTERNED = {
   EVENT_NAMES: 2,
   ANNOTATION_NAMES: 3,
@@ -63,7 +63,7 @@ export const TREE = { PROCESSES: 1, THREADS: 2 } as const;
 export const TREE_PROCESS = { PID: 1, CMDLINE: 3 } as const;
 export const TREE_THREAD = { TID: 1, NAME: 2, TGID: 3 } as const;
 
-/** `PerfSample`, its modes, its defaults, and their `Timebase`. */
+/** `PerfSample`, its modes and defaults, and their `Timebase`. */
 export const PERF_SAMPLE = { CPU: 1, PID: 2, TID: 3, CALLSTACK_IID: 4, CPU_MODE: 5 } as const;
 export const CPU_MODE = { KERNEL: 1, USER: 2 } as const;
 export const PERF_SAMPLE_TIMEBASE = 1;

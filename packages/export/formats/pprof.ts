@@ -13,22 +13,22 @@ import {
 import { MessageBytes } from "./message_bytes.ts";
 import { functionName, type Profile } from "@perfdata/profile/profile";
 
-/** Functions in one message: repeated fields of messages that follow each other are joined. */
+/** Functions per message: adjacent messages of a repeated field are merged. */
 const AT_ONCE = 4096;
 
-/** What {@linkcode pprof} writes. */
+/** Options of {@linkcode pprof}. */
 export interface PprofOptions {
-  /** Whether inlined functions are lines of a location; they are where this is missing. */
+  /** Whether inlined functions are lines of a location; default true. */
   readonly inline?: boolean;
 }
 
 /**
- * A profile for pprof (`profile.proto` of github.com/google/pprof), not yet packed with gzip: see
+ * A profile for pprof (`profile.proto` of github.com/google/pprof), not yet compressed: see
  * `gzipped`.
  *
- * Each event has two values: samples, and the sum of their periods. A place is a location, its
- * object a mapping with the build id, an inlined function a line of it; comm, pid, tid and, where the
- * profile has it, cpu are labels.
+ * Each event has two values: number of samples, and sum of their periods. A place is a location,
+ * its object a mapping with the build id, an inlined function a line of the location. comm, pid,
+ * tid and, if recorded, cpu are labels.
  */
 export function* pprof(
   apart: Profile,
@@ -76,7 +76,7 @@ export function* pprof(
     const { comm = "", pid = -1, tid = -1 } = threads.at(thread) ?? {};
     return [
       { key: keys.comm, str: text(comm) },
-      // A number below zero stands for one that was not recorded.
+      // A negative number was not recorded.
       ...(pid < 0 ? [] : [{ key: keys.pid, num: pid }]),
       ...(tid < 0 ? [] : [{ key: keys.tid, num: tid }]),
     ];
@@ -88,7 +88,7 @@ export function* pprof(
     const cpu = samples.cpu?.[row] ?? -1;
     const thread = intAt(samples.thread, row);
     if (thread !== labelled) label = labelsOf(labelled = thread);
-    // As text: pprof takes the number 0 for a label that is not there.
+    // As text, since pprof treats the number 0 as a missing label.
     const labels = cpu < 0 ? label : [...label, { key: keys.cpu, str: text(String(cpu)) }];
     addSample(bytes, profile, row, labels);
     if (bytes.isFull) yield bytes.take();
@@ -106,14 +106,14 @@ export function* pprof(
   }).encode() as Uint8Array<ArrayBuffer>;
 }
 
-/** A label of samples: a text, or a number. */
+/** A label of samples: a text or a number. */
 interface Label {
   readonly key: number;
   readonly str?: number;
   readonly num?: number;
 }
 
-/** Adds a `Location` as field 4 of the `Profile`. */
+/** Appends a `Location` as field 4 of the `Profile`. */
 function addLocation(
   bytes: MessageBytes,
   { places, frames }: Profile,
@@ -137,7 +137,7 @@ function addLocation(
   bytes.close(location);
 }
 
-/** Adds a `Sample` as field 2 of the `Profile`. */
+/** Appends a `Sample` as field 2 of the `Profile`. */
 function addSample(
   bytes: MessageBytes,
   { events, samples, stacks }: Profile,
@@ -175,8 +175,8 @@ function range<T>(from: number, to: number, make: (number: number) => T): T[] {
 }
 
 /**
- * Mappings, whose ranges are those of the addresses that occur: what pprof checks them against. The
- * program comes first, since pprof takes the first one for it.
+ * Mappings whose ranges cover the used addresses, which pprof checks. The program comes first,
+ * since pprof takes the first mapping for it.
  */
 function mappings(profile: Profile, text: (value: string) => number): Mapping[] {
   const { objects, places, frames, files } = profile;
@@ -189,7 +189,7 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
     const address = Math.max(0, floatAt(places.address, place));
     if (address >= floatAt(limits, object)) limits[object] = address + 1;
     if (address < floatAt(starts, object)) starts[object] = address;
-    // A place that no stack has, such as the target of a branch, was not looked up: it has no frame.
+    // A place without a stack, such as a branch target, was not looked up, so it has no frame.
     const first = intAt(places.start, place);
     if (first === intAt(places.start, place + 1)) continue;
     const file = intAt(frames.file, intAt(places.frames, first));
@@ -206,7 +206,7 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
       memoryLimit: floatAt(limits, object),
       filename: text(path),
       buildId: text(buildId ?? ""),
-      // Names are what the profile has; nobody is to look them up again.
+      // Names are complete: pprof must not look them up again.
       hasFunctions: true,
       hasFilenames: hasFiles[object] === 1,
       hasLineNumbers: hasFiles[object] === 1,
@@ -215,7 +215,7 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
   });
 }
 
-/** The object that is called as the command with the most samples, or -1. */
+/** The object with the name of the most frequent command, or -1. */
 function programOf({ objects, samples, threads }: Profile): number {
   const counts = new Map<string, number>();
   for (let row = 0; row < samples.length; row++) {
@@ -224,7 +224,7 @@ function programOf({ objects, samples, threads }: Profile): number {
   }
   const comms = [...counts].sort(([, a], [, b]) => b - a);
   for (const [comm] of comms) {
-    // The kernel cuts the name of a thread to 15 bytes.
+    // The kernel truncates thread names to 15 bytes.
     const found = objects.findIndex(({ path }) =>
       path.slice(path.lastIndexOf("/") + 1).slice(0, 15) === comm
     );
@@ -233,7 +233,7 @@ function programOf({ objects, samples, threads }: Profile): number {
   return -1;
 }
 
-/** By function: the file of the first of its frames that has one, or -1. */
+/** File of each function: that of its first frame with a file, or -1. */
 function functionFiles({ functions, frames }: Profile): Int32Array {
   const found = new Int32Array(functions.name.length).fill(-1);
   for (let frame = 0; frame < frames.function.length; frame++) {

@@ -1,4 +1,4 @@
-/** Formats of a profile that is small enough to work out by hand what they say of it. */
+/** Formats of a profile that is small enough for output worked out by hand. */
 import type { Profile } from "@perfdata/profile/profile";
 import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import { assertEquals } from "@std/assert";
@@ -14,7 +14,10 @@ import { speedscope } from "./speedscope.ts";
 
 const SMALL = smallProfile();
 
-/** A profile of the event `cycles`, thread 7, with one sample of period 1 for each stack, outermost first. */
+/**
+ * A profile of the event `cycles`, thread 7, with one sample of period 1 for each stack, outermost
+ * first.
+ */
 function stacksOf(...stacks: readonly (readonly string[])[]): Profile {
   const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
   const thread = builder.thread(7, 7, "demo");
@@ -30,7 +33,10 @@ function stacksOf(...stacks: readonly (readonly string[])[]): Profile {
   return builder.profile();
 }
 
-/** Switches of CPU 3: thread 0 runs from 1 to 4 µs and is preempted, thread 1 from 4 to 6 µs and waits. */
+/**
+ * Switches of CPU 3: thread 0 runs from 1 to 4 µs and is preempted, thread 1 from 4 to 6 µs and
+ * waits.
+ */
 const SWITCHES: Profile["switches"] = [
   { cpu: 3, thread: 0, time: 1000, out: false, preempted: false },
   { cpu: 3, thread: 0, time: 4000, out: true, preempted: true },
@@ -60,9 +66,9 @@ function slices(events: readonly TraceEvent[]): string[] {
   );
 }
 
-Deno.test("chrome: samples next to each other are one slice, up to a gap of more than four usual distances", async () => {
+Deno.test("chrome: consecutive samples are one slice, up to a gap of four usual distances", async () => {
   const events = await traceEvents(SMALL);
-  // Thread 7 has the distances 1, 1 and 17 µs: 1 is usual, so that main at 3 µs ends at 4 µs.
+  // Thread 7 has the distances 1, 1 and 17 µs: 1 is usual, so main at 3 µs ends at 4 µs.
   assertEquals(slices(events), [
     "main 7 1 3 3 35",
     "f 7 1 2 2 30",
@@ -74,7 +80,7 @@ Deno.test("chrome: samples next to each other are one slice, up to a gap of more
     "main 8 2.5 1 1 3",
     "f 8 2.5 1 1 3",
     "g 8 2.5 1 1 3",
-    // One sample alone takes a millisecond.
+    // A single sample takes a millisecond.
     "main 4194306 2.6 1000 1 1",
   ]);
   assertEquals(
@@ -118,8 +124,8 @@ Deno.test("chrome: a distance of four usual ones is no gap", async () => {
   ]);
 });
 
-Deno.test("chrome: context switches are slices of their CPU, with the clock's beginning added", async () => {
-  // 2^60 ns = 1152921504606846976 ns; a double cannot have its last digits, so the text is compared.
+Deno.test("chrome: context switches are slices of their CPU, with the clock's epoch added", async () => {
+  // 2^60 ns = 1152921504606846976 ns. A double loses the last digits, so compare the text.
   const profile: Profile = { ...SMALL, epoch: 2n ** 60n, switches: SWITCHES };
   const text = await textOf(chrome(profile));
   const lines = text.split("\n").filter((line) => line.includes(`"pid":4194305`));
@@ -131,7 +137,7 @@ Deno.test("chrome: context switches are slices of their CPU, with the clock's be
   assertEquals(text.includes(`"name":"k","pid":7,"tid":7,"ts":1152921504606848.976`), true);
 });
 
-Deno.test("chrome: a thread that leaves without having come, and one that came as another, have no slice", async () => {
+Deno.test("chrome: a thread that is only switched out, or was switched in as another, has no slice", async () => {
   const profile: Profile = {
     ...SMALL,
     switches: [...SWITCHES.slice(1, 3), ...SWITCHES.slice(1, 2)],
@@ -140,7 +146,7 @@ Deno.test("chrome: a thread that leaves without having come, and one that came a
   assertEquals(events.filter(({ pid, ph }) => pid === 4194305 && ph === "X"), []);
 });
 
-Deno.test("callgrind: functions have costs by line, and calls those of the samples below them", async () => {
+Deno.test("callgrind: functions have costs by line, calls those of the samples below them", async () => {
   assertEquals(
     await textOf(callgrind(SMALL)),
     `# callgrind format
@@ -196,13 +202,14 @@ totals: 49 6 1 1
   );
 });
 
-Deno.test("callgrind: a call that is in a stack twice counts once", async () => {
+Deno.test("callgrind: a call that is twice in a stack counts once", async () => {
   const profile = stacksOf(["a", "b", "a", "b"], ["a", "b", "b"]);
   const text = await textOf(callgrind(profile));
   const costs = text.split("\n\n").slice(1, -1).map((part) =>
     part.split("\n").filter((line) => /^(fn|cfn|calls|\d)/.test(line)).join(", ")
   );
-  // a calls b in both samples, b calls a in the first, b calls b in the second; b alone has both samples.
+  // a calls b in both samples, b calls a in the first, b calls b in the second; b alone has both
+  // samples.
   assertEquals(costs, [
     "fn=(1) a, cfn=(2) b, calls=2 0, 0 2 2",
     "fn=(2), 0 2 2, cfn=(1), calls=1 0, 0 1 1, cfn=(2), calls=1 0, 0 1 1",
@@ -211,12 +218,12 @@ Deno.test("callgrind: a call that is in a stack twice counts once", async () => 
   assertEquals(text.includes("desc:"), false);
 });
 
-Deno.test("callgrind: line breaks in names are spaces", async () => {
+Deno.test("callgrind: line breaks in names become spaces", async () => {
   const text = await textOf(callgrind(stacksOf(["a\nb\x7f"])));
   assertEquals(text.includes("fn=(1) a b \n"), true);
 });
 
-Deno.test("speedscope: each event and thread is a profile of its stacks, outermost first", async () => {
+Deno.test("speedscope: each event and thread is a profile with its stacks, outermost first", async () => {
   const { shared, profiles, name } = JSON.parse(await textOf(speedscope(SMALL)));
   assertEquals(name, "perf record demo");
   assertEquals(shared.frames, [
@@ -250,7 +257,7 @@ Deno.test("speedscope: each event and thread is a profile of its stacks, outermo
   assertEquals(one.profiles[0].name, "demo 7/7");
 });
 
-Deno.test("folded: options choose the event, the weight, the root and the marks", async () => {
+Deno.test("folded: options select event, weight, root and marks", async () => {
   assertEquals(
     await textOf(folded(SMALL, { inline: true, kernel: true })),
     "demo;main 5\ndemo;main;f;g_[i] 17\ndemo;main;f;g_[i];k_[k] 20\nwork_er 4\nwork_er;main;f;g_[i] 3\n",
@@ -262,7 +269,7 @@ Deno.test("folded: options choose the event, the weight, the root and the marks"
   assertEquals(await textOf(folded(SMALL, { event: 1, pid: true })), "demo-7;main 1\n");
 });
 
-Deno.test("pprof: a profile decoded again has the samples, places and labels", async () => {
+Deno.test("pprof: the decoded profile has the samples, places and labels", async () => {
   const read = PprofProfile.decode(await bytesOf(pprof(SMALL)));
   const text = (number: unknown) => read.stringTable.strings[Number(number)];
   assertEquals(read.sampleType.map(({ type, unit }) => [text(type), text(unit)]), [
@@ -292,7 +299,7 @@ Deno.test("pprof: a profile decoded again has the samples, places and labels", a
       ...[Number(id), Number(memoryStart), Number(memoryLimit), text(filename), text(buildId)],
       hasFilenames,
     ]),
-    // From the lowest address that occurs to the one after the highest.
+    // From the lowest used address to the one after the highest.
     [[1, 0x1000, 0x2001, "/usr/bin/demo", "0011aaff", true], [
       ...[2, 0x10, 0x11, "[kernel.kallsyms]", "", false],
     ]],
@@ -316,14 +323,14 @@ Deno.test("pprof: a profile decoded again has the samples, places and labels", a
   assertEquals([Number(read.durationNanos), text(read.defaultSampleType)], [19_000, "cpu-clock"]);
 });
 
-Deno.test("pprof: without inlining, a location has its outer function alone", async () => {
+Deno.test("pprof: without inlined functions, a location has only its outer function", async () => {
   const read = PprofProfile.decode(await bytesOf(pprof(SMALL, { inline: false })));
   assertEquals(read.location.map(({ line }) => line.map(({ functionId }) => Number(functionId))), [
     ...[[1], [3], [4]],
   ]);
 });
 
-Deno.test("pprof: one event without times, CPU and thread ids has one pair of values and no such labels", async () => {
+Deno.test("pprof: an event without times, CPU and thread ids has one pair of values and no such labels", async () => {
   const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
   builder.sample({ stack: -1, event: 0, thread: builder.thread(-1, -1, "x"), period: 2 ** 53 - 1 });
   const read = PprofProfile.decode(await bytesOf(pprof(builder.profile())));
@@ -335,7 +342,7 @@ Deno.test("pprof: one event without times, CPU and thread ids has one pair of va
   assertEquals([Number(read.durationNanos), read.comment], [0, []]);
 });
 
-Deno.test("firefox: tables have the frames, samples of threads and times in milliseconds", async () => {
+Deno.test("firefox: tables have frames, threads' samples and times in milliseconds", async () => {
   const { meta, libs, shared, threads } = JSON.parse(await textOf(firefox(SMALL)));
   // 19 µs and seven samples.
   assertEquals(meta.interval, 0.019 / 7);
@@ -344,7 +351,7 @@ Deno.test("firefox: tables have the frames, samples of threads and times in mill
     ["demo", "0011aaff"],
     ["[kernel]", null],
   ]);
-  // The inlined g is one deep in the place of f, which calls it.
+  // The inlined g has depth 1 at the address in f, its caller.
   assertEquals(shared.stackTable, { length: 4, frame: [0, 2, 1, 3], prefix: [null, 0, 1, 2] });
   const { address, inlineDepth, category, func, line } = shared.frameTable;
   assertEquals([address, inlineDepth, category, func, line], [
@@ -390,9 +397,9 @@ Deno.test("firefox: tables have the frames, samples of threads and times in mill
   ]);
 });
 
-Deno.test("firefox: a thread's time off the CPU is a marker, also before its first sample", async () => {
+Deno.test("firefox: a thread's time off the CPU is a marker, even before its first sample", async () => {
   const switches: Profile["switches"] = [
-    // Before the first sample, at 1000 ns: times count from here.
+    // Before the first sample, at 1000 ns, times count from here.
     { cpu: 3, thread: 0, time: 400, out: true, preempted: false },
     { cpu: 3, thread: 1, time: 450, out: false, preempted: false },
     { cpu: 2, thread: 0, time: 900, out: false, preempted: false },
@@ -426,7 +433,7 @@ Deno.test("firefox: durations are weights in milliseconds; without times, sample
   assertEquals([cycles.threads[0].name, cycles.threads[0].samples.threadCPUDelta], ["demo", [1]]);
 });
 
-/** A message as text: `{field:value …}`, with the fields in the order of the bytes. */
+/** A message as text: `{field:value …}`, with fields in byte order. */
 function messageText(bytes: Uint8Array, texts: ReadonlySet<string>, path = ""): string {
   let at = 0;
   const number = (): number => {
@@ -458,18 +465,21 @@ function messageText(bytes: Uint8Array, texts: ReadonlySet<string>, path = ""): 
   return `{${fields.join(" ")}}`;
 }
 
-/** Fields of a trace that are texts: names of processes and threads, of events, functions and mappings. */
+/**
+ * Fields of a trace that are texts: names of processes, threads, events, functions and mappings.
+ */
 const TEXTS = new Set(["/1/2/1/3", "/1/2/2/2", "/1/59/12/1/10", "/1/12/5/2", "/1/12/17/2"]);
 
-/** Packets of a trace, as text. */
+/** Packets of a trace as text. */
 async function packets(profile: Profile): Promise<string[]> {
   const text = messageText(await bytesOf(perfetto(profile)), TEXTS);
   return text.slice(1, -1).split(/ (?=1:\{(?:2|8|10):)/);
 }
 
-Deno.test("perfetto: packets have the threads, the events, and each sample with what is new of its stack", async () => {
+Deno.test("perfetto: packets have threads, events, and each sample with new parts of its stack", async () => {
   const found = await packets(stacksOf(["main", "f"], ["main"], ["main", "f"], []));
-  // Field numbers of trace_packet.proto. Object -1 is mapping 1; function n and stack n have number n + 1.
+  // Field numbers of trace_packet.proto. Object -1 is mapping 1; function n and stack n have the
+  // number n + 1.
   const mapping = `17:{1:1 2:"[unknown]"} 19:{1:1 7:1}`;
   const frame = (number: number, name: string) =>
     `5:{1:${number} 2:"${name}"} 6:{1:${number} 2:${number} 3:1}`;
@@ -485,7 +495,7 @@ Deno.test("perfetto: packets have the threads, the events, and each sample with 
   ]);
 });
 
-Deno.test("perfetto: each event is a sequence that is told its stacks again, kernel code has its mode", async () => {
+Deno.test("perfetto: each event is a sequence with its own stacks, and kernel code has its mode", async () => {
   const texts = new Set([...TEXTS, "/1/12/16/2"]);
   const bytes = await bytesOf(perfetto({ ...SMALL, epoch: 2n ** 40n }));
   const text = messageText(bytes, texts);
@@ -500,7 +510,7 @@ Deno.test("perfetto: each event is a sequence that is told its stacks again, ker
     "3500 1 {1:1 2:7 3:8}",
     "2600 2 {1:0 2:7 3:7 4:1 5:2}",
   ]);
-  // main is told to the first sequence and to the second, k to the first alone.
+  // main is defined in both sequences, k only in the first.
   assertEquals(
     [...text.matchAll(/"(main|f|g|k)"/g)].map(([, name]) => name).join(""),
     "gfmainkmain",

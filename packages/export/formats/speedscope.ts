@@ -7,22 +7,23 @@ import { groupSamples } from "@perfdata/profile/group-samples";
 
 /** Options of {@linkcode speedscope}. */
 export interface SpeedscopeOptions {
-  /** Whether inlined functions are frames; they are where this is missing. */
+  /** Whether inlined functions are frames; default true. */
   readonly inline?: boolean;
 }
 
 /**
- * A profile for speedscope (its file format, as https://www.speedscope.app/file-format-schema.json
- * describes it): one "sampled" profile for each event and thread, weights are periods.
+ * A profile for speedscope (its file format is described in
+ * https://www.speedscope.app/file-format-schema.json): one "sampled" profile per event and thread,
+ * with periods as weights.
  *
- * Samples of a thread are in order of time where the profile has times; the axis is the sum of the
+ * Samples of a thread are in time order if the profile has times; the axis is the sum of the
  * weights, not the clock.
  */
 export function* speedscope(
   apart: Profile,
   { inline = true }: SpeedscopeOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
-  // speedscope ranks what it has a frame for.
+  // speedscope ranks frames, so a function must have only one.
   const profile = oneFunctionEach(apart);
   const { events, files, threads, samples } = profile;
   const frames = framesOf(profile);
@@ -89,14 +90,16 @@ export function* speedscope(
   yield text.take();
 }
 
-/** A function as speedscope has it: with its first line that was met, as it is shown beside the name. */
+/**
+ * A function in speedscope's format, with the first of its lines, which is shown beside the name.
+ */
 interface SpeedscopeFrame {
   readonly name: string;
   file: number;
   line: number;
 }
 
-/** The frames: one for each function. */
+/** The frames: one per function. */
 function framesOf(profile: Profile): SpeedscopeFrame[] {
   const { functions, frames } = profile;
   const all = functions.name.map((_, number): SpeedscopeFrame => ({

@@ -8,7 +8,7 @@ import { ignored } from "../../../tests/support/ignored.ts";
 const SAMPLES = plainSamples(2000, 2);
 const PROFILE = profileOf(SAMPLES);
 
-Deno.test("speedscope weights are the periods, stacks those of the samples", async () => {
+Deno.test("speedscope: weights are periods, stacks those of the samples", async () => {
   const { shared, profiles } = JSON.parse(await textOf(speedscope(PROFILE))) as {
     shared: { frames: { name: string }[] };
     profiles: { endValue: number; samples: number[][]; weights: number[] }[];
@@ -26,7 +26,7 @@ Deno.test("speedscope weights are the periods, stacks those of the samples", asy
   assertEquals(found.sort(), expected.sort());
 });
 
-Deno.test("speedscope has one frame for each function of an object", async () => {
+Deno.test("speedscope: a function of an object has one frame", async () => {
   const { shared } = JSON.parse(await textOf(speedscope(PROFILE))) as {
     shared: { frames: { name: string }[] };
   };
@@ -36,12 +36,12 @@ Deno.test("speedscope has one frame for each function of an object", async () =>
     names.set(`${functions.object[number]} ${name}`, name);
   }
   assertEquals(shared.frames.map(({ name }) => name).sort(), [...names.values()].sort());
-  // Some are on several lines, and inlined in some places.
+  // Some functions have several lines, or are inlined in some places.
   assert(names.size > 40 && PROFILE.frames.function.length > names.size);
   assert(functions.name.length > names.size);
 });
 
-/** Where `npm install -g speedscope` puts its page. */
+/** Folder in which `npm install -g speedscope` puts the page. */
 function speedscopePage(): string | undefined {
   let folder = Deno.env.get("PERFDATA_SPEEDSCOPE");
   try {
@@ -62,7 +62,7 @@ const missing = page === undefined
   : await noBrowser();
 
 Deno.test(
-  "speedscope imports the profile, a thread after the other",
+  "speedscope: its page imports the profile, one thread after another",
   ignored(missing),
   async () => {
     const bytes = new TextEncoder().encode(await textOf(speedscope(PROFILE)));

@@ -8,7 +8,7 @@ import { reportText } from "./page_text.ts";
 import { inDepthFirstOrder, type ViewProfile } from "./view_profile.ts";
 
 /**
- * The page with the data of a flame graph, opened on the graph; for a comparison, on the graph of
+ * A page with the data of a flame graph, opened on the graph; for a comparison, on the graph of
  * changes. It is one file that needs no network. Names are inserted only as packed data, never as
  * markup.
  *
@@ -36,12 +36,12 @@ export async function flamePage(data: FlameData): Promise<string> {
   );
 }
 
-/** One side of the data as the page has profiles: samples are sums by slice of time. */
+/** One side of the data in the page's profile format: samples are sums per time slice. */
 export function slicedProfile(data: FlameData, side: number): ViewProfile {
   const { rows, slices, start, end } = data;
   const names = data.names.map((_, number) => flameFunctionName(data, number));
   const stacks = inDepthFirstOrder(data, ranks(names));
-  // The rows of one side, in order of time.
+  // The rows of one side, in time order.
   const own = Int32Array.from(rows.node, (_, row) => row).filter((row) => rows.side[row] === side)
     .sort((a, b) => intAt(rows.slice, a) - intAt(rows.slice, b) || a - b);
   const pick = (column: Int32Array) => Int32Array.from(own, (row) => intAt(column, row));
@@ -88,7 +88,7 @@ export function slicedProfile(data: FlameData, side: number): ViewProfile {
   };
 }
 
-/** By function: the line of the heaviest of its boxes. */
+/** The line of each function's heaviest box. */
 function heaviestLines(
   { names, parent, item, rows, file, line }: FlameData,
 ): { readonly file: Int32Array; readonly line: Int32Array } {
@@ -105,7 +105,7 @@ function heaviestLines(
   return found;
 }
 
-/** By node: periods of what is in it or was called from it. */
+/** Inclusive period of each node. */
 function inclusive(parent: Int32Array, { node, period }: FlameRows): Float64Array {
   const sums = new Float64Array(parent.length);
   for (const [row, at] of node.entries()) {

@@ -20,18 +20,18 @@ const SAMPLES = plainSamples(6000, 5);
 const DATA = flameData([profileOf(SAMPLES)]);
 const BROWSER = await noBrowser();
 
-/** The period of an event's samples that `keep` keeps. */
+/** The period of an event's samples that pass `keep`. */
 function period(keep: (sample: PlainSample) => boolean, event = 0): number {
   let sum = 0;
   for (const sample of SAMPLES) if (sample.event === event && keep(sample)) sum += sample.period;
   return sum;
 }
 
-/** Names of a sample, with what stands for no stack. */
+/** Names of a sample's stack, or the name for a missing stack. */
 const stackOf = (sample: PlainSample) =>
   sample.stack.length === 0 ? ["[no stack]"] : namesOf(sample);
 
-/** Sums by path, with callers joined by a character that is in no name. */
+/** Sums by path, joined by a character that is in no name. */
 function paths(make: (sample: PlainSample) => readonly string[]): Map<string, number> {
   const sums = new Map<string, number>();
   for (const sample of SAMPLES) {
@@ -45,7 +45,7 @@ function paths(make: (sample: PlainSample) => readonly string[]): Map<string, nu
   return sums;
 }
 
-Deno.test("the parts of the page are made of what is in view/", async (t) => {
+Deno.test("page_asset.ts: the parts are built from view/", async (t) => {
   const made = await viewAsset();
   if (made === undefined) {
     await skipped(t, "deno bundle does not work here");
@@ -56,7 +56,7 @@ Deno.test("the parts of the page are made of what is in view/", async (t) => {
   assert(text === JSON.stringify(VIEW_PARTS, undefined, 2), "run: deno run -A view/build.ts");
 });
 
-Deno.test("no script runs on the page but its own", async () => {
+Deno.test("flamePage: no script runs but the page's own", async () => {
   const page = await flamePage(flameData([profileOf(plainSamples(50, 3))]));
   const [, policy = ""] = /Content-Security-Policy"\s+content="([^"]*)"/.exec(page) ?? [];
   const [, script = ""] = /<script type="module">([^]*?)<\/script>/.exec(page) ?? [];
@@ -65,12 +65,12 @@ Deno.test("no script runs on the page but its own", async () => {
   assert(script.length > 1000);
   assert(policy.includes(`script-src 'sha256-${hash}'`), policy);
   assert(policy.includes("connect-src 'none'"), policy);
-  // Nor does what an attribute has.
+  // No attribute has a script either.
   const rest = page.replace(/<script[^]*?<\/script>/g, "");
   assertEquals([rest.length > 500, /<[^>]*\son[a-z]+=/.test(rest)], [true, false]);
 });
 
-/** Waits until an expression holds: the page's own policy forbids what evaluates text in it. */
+/** Waits until an expression is true. The page's policy forbids evaluating text in it. */
 async function until(page: Page, expression: string): Promise<void> {
   for (let tries = 0; !await page.evaluate(expression); tries++) {
     assert(tries < 600, `not within half a minute: ${expression}`);
@@ -78,7 +78,7 @@ async function until(page: Page, expression: string): Promise<void> {
   }
 }
 
-/** Opens a page, waits for what it shows, and checks that it asked for nothing. */
+/** Opens a page, waits until it is drawn, and checks that it requested nothing. */
 async function openPage(html: string, action: (page: Page) => Promise<void>): Promise<void> {
   await withFile(
     "flame.html",
@@ -94,7 +94,7 @@ async function openPage(html: string, action: (page: Page) => Promise<void>): Pr
   );
 }
 
-/** Sums by path of boxes that the page lays out, and how wide all are together. */
+/** Sums by path of the page's boxes, and their total width. */
 const boxesOf = (page: Page, query: object) =>
   page.evaluate(`(async () => {
     const names = perfdata.open.facts.functions.name;
@@ -120,7 +120,7 @@ const boxesOf = (page: Page, query: object) =>
   })()`) as Promise<Record<string, number>>;
 
 Deno.test(
-  "the page of a flame graph has the samples, by path, process, thread and time",
+  "flamePage: samples are shown by path, process, thread and time",
   ignored(BROWSER),
   async () => {
     const all = period(() => true);
@@ -130,7 +130,7 @@ Deno.test(
         ["flame", "process"],
       );
       const sorted = (sums: Iterable<readonly [string, number]>) => [...sums].sort();
-      // The first row is processes by name, then functions; or functions; or sampled functions first.
+      // First row: processes by name, then functions; functions; or sampled functions.
       const cases = [
         [{ direction: "down", root: "function" }, stackOf],
         [{ direction: "up" }, (sample: PlainSample) => stackOf(sample).toReversed()],
@@ -147,7 +147,7 @@ Deno.test(
         assertEquals(sorted(Object.entries(found)), sorted(expected), JSON.stringify(query));
         assert(expected.size > 20, `${expected.size} paths`);
       }
-      // What is selected: an event, a process, a thread, samples instead of periods.
+      // Selections: an event, a process, a thread, samples instead of periods.
       const total = async (change: string) => {
         await page.evaluate(`perfdata.set({ ${change} })`);
         const found = await boxesOf(page, { direction: "down" });
@@ -165,14 +165,14 @@ Deno.test(
         SAMPLES.filter(({ event }) => event === 0).length,
       );
       assertEquals(await total("weight: 'period'"), all);
-      // The first half of the slices of time.
+      // The first half of the time slices.
       const half = (DATA.end - DATA.start) / DATA.slices * (DATA.slices / 2);
       assertEquals(
         await total(`from: 0, to: ${Math.ceil(half)}`),
         period(({ time }) => time - DATA.start < half),
       );
       await page.evaluate("perfdata.set({ from: undefined, to: undefined })");
-      // Keys: into the tree and zoom, and back; the other way up, other colors.
+      // Keys: move into the tree and zoom, and back; flip, other colors.
       const press = async (...keys: readonly string[]) => {
         await page.focus(".flame-canvas");
         for (const key of keys) await page.keyboard.press(key);
@@ -188,10 +188,10 @@ Deno.test(
       );
       assert((await page.textContent(".legend"))?.includes("kernel"));
       await press("i", "k");
-      // Search, and from match to match.
+      // Search, and go from match to match.
       await page.keyboard.press("/");
       await page.keyboard.type("f12");
-      // What has a match in its stack counts once.
+      // A sample with a match in its stack counts once.
       const share = period((sample) => namesOf(sample).some((name) => name.includes("f12"))) / all;
       await until(
         page,
@@ -205,7 +205,7 @@ Deno.test(
   },
 );
 
-Deno.test("hostile names are names on the page, and nothing else", ignored(BROWSER), async () => {
+Deno.test("flamePage: hostile names are shown as text", ignored(BROWSER), async () => {
   const html = await flamePage({
     ...DATA,
     title: HOSTILE_NAMES[0] as string,
@@ -225,7 +225,7 @@ Deno.test("hostile names are names on the page, and nothing else", ignored(BROWS
   });
 });
 
-Deno.test("the page of a comparison has the change of each box", ignored(BROWSER), async () => {
+Deno.test("flamePage: a comparison has each box's change", ignored(BROWSER), async () => {
   const before = plainSamples(4000, 7);
   const after = before.map((sample, i) =>
     i % 5 === 0 && sample.stack.length > 0

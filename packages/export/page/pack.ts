@@ -1,13 +1,13 @@
 /**
- * Values with columns, as bytes: JSON in which each column is a reference, then the columns. Columns of whole
- * numbers are stored as differences in as few bytes as they need, so that they compress well.
+ * Values with columns as bytes: JSON with a reference for each column, then the columns. Integer
+ * columns are stored as differences in as few bytes as they need, which compress well.
  */
 
-/** A column as the JSON has it. */
+/** The reference to a column in the JSON. */
 interface Packed {
-  /** What it was. */
+  /** Type of the column. */
   readonly $: "Int32Array" | "Float64Array" | "Uint8Array";
-  /** Bytes of a value; negative for differences from the value before. */
+  /** Bytes of a value; negative for differences from the previous value. */
   readonly size: number;
   readonly length: number;
 }
@@ -21,7 +21,7 @@ function isColumn(value: unknown): value is Column {
     value instanceof Uint8Array;
 }
 
-/** The bytes of a value. */
+/** Encodes a value. */
 export function pack(value: unknown): Uint8Array<ArrayBuffer> {
   const columns: ArrayBufferView[] = [];
   const text = JSON.stringify(value, (_, member) => {
@@ -45,7 +45,7 @@ export function pack(value: unknown): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-/** The value that {@linkcode pack} made bytes of. */
+/** Decodes the bytes of {@linkcode pack}. */
 export function unpack<T>(bytes: Uint8Array<ArrayBuffer>): T {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const length = view.getUint32(0, true);
@@ -55,7 +55,7 @@ export function unpack<T>(bytes: Uint8Array<ArrayBuffer>): T {
     if (typeof member !== "object" || member === null || !("$" in member)) return member;
     const { $, size, length } = member as Packed;
     const byteLength = Math.abs(size) * length;
-    // A copy, which begins where its values may.
+    // A copy, for the alignment of the values.
     const buffer = bytes.slice(at, at + byteLength).buffer;
     at += aligned(byteLength);
     if (size === 8) return new Float64Array(buffer);
@@ -107,7 +107,7 @@ function packColumn(column: Column): { packed: Packed; bytes: ArrayBufferView } 
   return { packed: { $, size: isSteps ? -steps : own, length }, bytes: of };
 }
 
-/** Bytes of a signed number between two bounds; 8 where four do not do. */
+/** Bytes for a signed number between two bounds; 8 if four are not enough. */
 function width(least: number, most: number): number {
   for (const bytes of [1, 2, 4]) {
     const half = 2 ** (8 * bytes - 1);
@@ -116,19 +116,19 @@ function width(least: number, most: number): number {
   return 8;
 }
 
-/** Bytes through raw deflate. */
+/** Compresses bytes with raw deflate. */
 export async function deflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Reverses {@linkcode deflate}. */
+/** Decompresses the bytes of {@linkcode deflate}. */
 export async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Bytes as base64. */
+/** Encodes bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = "";
   for (let i = 0; i < bytes.length; i += 0x8000) {
@@ -137,7 +137,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** The bytes of {@linkcode toBase64}. */
+/** Decodes the text of {@linkcode toBase64}. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text.trim()), (character) => character.charCodeAt(0));
 }

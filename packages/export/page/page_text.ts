@@ -6,38 +6,38 @@
 import { deflate, pack, toBase64 } from "./pack.ts";
 import type { ViewProfile } from "./view_profile.ts";
 
-/** What a page is made of. */
+/** The files of a page. */
 export interface PageParts {
   /** `page.html`. */
   readonly page: string;
-  /** Its style. */
+  /** Style sheet. */
   readonly style: string;
-  /** Its script. */
+  /** Script of the page. */
   readonly script: string;
-  /** The script of its worker. */
+  /** Script of the worker. */
   readonly worker: string;
 }
 
-/** The data in a report. */
+/** The data of a report. */
 export interface ReportParts {
-  /** What it shows; `undefined` if there are no samples. */
+  /** The profile; `undefined` without samples. */
   readonly profile: ViewProfile | undefined;
-  /** What that is compared with. */
+  /** The profile to compare with. */
   readonly base?: ViewProfile | undefined;
 }
 
-/** Where a page has its recording from. */
+/** Source of a page's recording. */
 export type PageFrom = "server" | "report" | "files";
 
-/** The hash of a text as a Content-Security-Policy has it. */
+/** The hash of a text in the format of a Content-Security-Policy. */
 async function hash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return `'sha256-${toBase64(new Uint8Array(digest))}'`;
 }
 
 /**
- * What a page may do: its own script and style, known by their hashes, and workers that it makes itself.
- * Only one that a server has made may ask for something, and only that server.
+ * The Content-Security-Policy of a page: only its own script and style, given by hash, and workers
+ * that it creates. Only a page from a server may request something, and only from that server.
  */
 export async function contentSecurityPolicy(
   { style, script }: Pick<PageParts, "style" | "script">,
@@ -45,7 +45,7 @@ export async function contentSecurityPolicy(
 ): Promise<string> {
   return [
     "default-src 'none'",
-    // xz is expanded by WebAssembly.
+    // WebAssembly decompresses xz.
     `script-src ${await hash(script)}${from === "files" ? " 'wasm-unsafe-eval'" : ""}`,
     "worker-src blob:",
     `style-src ${await hash(style)}`,
@@ -56,20 +56,20 @@ export async function contentSecurityPolicy(
   ].join("; ");
 }
 
-/** The page. */
+/** Assembles a page. */
 export async function pageText(
   parts: PageParts,
   from: PageFrom,
   { data = "", compared = false, first = "" }: {
-    /** What a report has in it. */
+    /** Data of a report. */
     readonly data?: string;
-    /** What is shown at first, as the hash of an address says it. */
+    /** Initial view, in the format of an address's hash. */
     readonly first?: string;
-    /** Whether a server has something to compare with. */
+    /** Whether the server has a recording to compare with. */
     readonly compared?: boolean;
   } = {},
 ): Promise<string> {
-  // A script ends at the first `</script`, wherever it stands.
+  // A script ends at the first `</script`, even within a string.
   const inScript = (text: string) => text.trim().replaceAll("</script", "<\\/script");
   const own = { ...parts, script: inScript(parts.script), style: parts.style.trim() };
   const csp = await contentSecurityPolicy(own, from);
@@ -82,17 +82,18 @@ export async function pageText(
     "/*WORKER*/": inScript(parts.worker),
     "/*SCRIPT*/": own.script,
   };
-  // All at once: what is put in is not looked at again. Hashes are of all that is between tags.
+  // One pass, so that inserted text is not replaced again. Hashes cover everything between the
+  // tags.
   const places =
     /data-from="FROM"|content="CSP"|(?<!\s)\s*(\/\*(?:STYLE|DATA|WORKER|SCRIPT)\*\/)\s*/g;
   return parts.page.replace(places, (place) => values[place.trim()] ?? "");
 }
 
 /**
- * A report: one page with a profile in it, which asks for nothing.
+ * Assembles a report: one page with a profile, which requests nothing.
  *
- * @param data The profile, and what else the page shows of a recording.
- * @param first What is shown at first, as the hash of an address says it.
+ * @param data The profile, and other data of the recording.
+ * @param first Initial view, in the format of an address's hash.
  */
 export async function reportText<T extends ReportParts>(
   parts: PageParts,

@@ -1,5 +1,5 @@
 /**
- * A profile in the form for pages: stacks of functions, samples in order of time.
+ * A profile in the page's format: stacks of functions, samples in time order.
  *
  * @module
  */
@@ -14,20 +14,21 @@ import {
 } from "@perfdata/profile/profile";
 
 /**
- * Stacks of functions, depth first: the callees of a row follow it, up to {@linkcode StackRows.end}.
+ * Stacks of functions, depth first: the callees of a row follow it, up to
+ * {@linkcode StackRows.end}.
  */
 export interface StackRows {
-  /** The caller, a row before; -1 for the outermost one. */
+  /** Caller, an earlier row; -1 for the outermost. */
   readonly parent: Int32Array;
-  /** The function. */
+  /** Function. */
   readonly item: Int32Array;
-  /** The row after the last one that was called from here. */
+  /** The row after the last callee. */
   readonly end: Int32Array;
 }
 
-/** A profile as the page has it: with stacks of functions, and names alone of the rest. */
+/** A profile in the page's format, with stacks of functions instead of places. */
 export interface ViewProfile {
-  /** What was recorded. */
+  /** Title of the recording. */
   readonly title: string;
   /** How far names and stacks can be trusted, in one line. */
   readonly trust: string;
@@ -41,54 +42,59 @@ export interface ViewProfile {
   readonly objects: readonly ProfileObject[];
   /** Functions. */
   readonly functions: {
-    /** The name as it is shown. */
+    /** Display name. */
     readonly name: readonly string[];
-    /** The object, -1 for none. */
+    /** Object; -1 if there is none. */
     readonly object: Int32Array;
     /** `FUNCTION_KIND` bits. */
     readonly kind: Uint8Array;
-    /** The source file of its line that has the largest share, of {@linkcode ViewProfile.files}; -1 for none. */
+    /**
+     * Source file of the heaviest line, as index of {@linkcode ViewProfile.files}; -1 if unknown.
+     */
     readonly file?: Int32Array;
-    /** That line. */
+    /** Heaviest line. */
     readonly line?: Int32Array;
   };
   /** Paths of source files. */
   readonly files?: readonly string[];
   /** The stacks. */
   readonly stacks: StackRows;
-  /** Samples in order of time, or sums of those that are alike, without `time` and `cpu`. */
+  /** Samples in time order, or sums of equal samples without `time` and `cpu`. */
   readonly samples: {
-    /** How many rows there are. */
+    /** Number of rows. */
     readonly length: number;
-    /** Innermost row of the stacks; -1 for none. */
+    /** Innermost row of the stacks; -1 without a stack. */
     readonly stack: Int32Array;
     /** Number of the event. */
     readonly event: Int32Array;
     /** Number of the thread. */
     readonly thread: Int32Array;
-    /** How many samples it stands for. */
+    /** Number of samples. */
     readonly count: Float64Array;
-    /** The sum of their periods. */
+    /** Period of the samples. */
     readonly period: Float64Array;
     /** Nanoseconds since {@linkcode ViewProfile.start}. */
     readonly time?: Float64Array;
-    /** The CPU, -1 if it is not known. */
+    /** CPU; -1 if unknown. */
     readonly cpu?: Int32Array;
-    /** The PMU among those of the event, if an event was asked of several. */
+    /** PMU of the event, if an event has several PMUs. */
     readonly pmu?: Uint8Array;
   };
-  /** Time of the first sample in nanoseconds, as decimal text, if samples have times. */
+  /** Time of the first sample in nanoseconds as decimal text, if samples have times. */
   readonly start: string;
-  /** From there to the last one. */
+  /** Nanoseconds from the first to the last sample. */
   readonly duration: number;
-  /** Nanoseconds of a slice, where samples are summed up by slices of time: their times are its start. */
+  /**
+   * Nanoseconds of a time slice, if samples are summed up by slice: their times are the slice's
+   * start.
+   */
   readonly step?: number;
-  /** Of how many recordings it is the sum; of one where that is missing. */
+  /** Number of recordings that were summed up; default 1. */
   readonly recordings?: number;
 }
 
 /**
- * Reduces a profile to what the page shows.
+ * Reduces a profile to the page's data.
  *
  * @example
  * ```ts
@@ -148,7 +154,7 @@ export function viewProfile(profile: Profile): ViewProfile {
   };
 }
 
-/** Rows depth first, siblings by rank; and by row as given the number that it has then. */
+/** Sorts rows depth first, siblings by rank. `number` has the new number of each row. */
 export function inDepthFirstOrder(
   stacks: Pick<StackRows, "parent" | "item">,
   rank: ArrayLike<number>,
@@ -166,7 +172,7 @@ export function inDepthFirstOrder(
   return { rows: { parent, item, end: ends(parent) }, number };
 }
 
-/** Where the callees of each row end. */
+/** The end of each row's callees. */
 function ends(parent: Int32Array): Int32Array {
   const end = Int32Array.from(parent, (_, row) => row + 1);
   for (let row = parent.length - 1; row >= 0; row--) {

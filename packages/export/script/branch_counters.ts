@@ -8,20 +8,20 @@ import {
 import { PERF_SAMPLE_BRANCH_COUNTERS } from "@perfdata/format/perf-event";
 import { recordedFeatures } from "@perfdata/session/recorded-features";
 
-/** Letters of the alphabet, with which perf names the events of counters. */
+/** Letters of the alphabet: perf names counted events with them. */
 const LETTERS = 26;
 
-/** What the counters of branches are of. */
+/** Layout of the branch counters. */
 export interface BranchCounters {
-  /** Bits of one counter. */
+  /** Bits per counter. */
   readonly width: number;
-  /** By event: the short names of those of its group that are counted, the lowest bits first. */
+  /** Short names of the counted events in each event's group, the lowest bits first. */
   readonly names: readonly (readonly string[])[];
-  /** By event: its own short name, if it is counted. */
+  /** Short name of each counted event. */
   readonly own: readonly (string | undefined)[];
 }
 
-/** The branch counters of a recording; `undefined` if it has none. */
+/** Reads the layout of a recording's branch counters; `undefined` if it has none. */
 export async function branchCounters(reader: PerfDataReader): Promise<BranchCounters | undefined> {
   const events = reader.events.all;
   const counted = events.map(({ attr }) =>
@@ -52,14 +52,14 @@ export async function branchCounters(reader: PerfDataReader): Promise<BranchCoun
   };
 }
 
-/** `A` to `Z`, then `A0` to `Z0` and so on. */
+/** `A` to `Z`, then `A0` to `Z0`, and so on. */
 function shortName(number: number): string {
   const letter = String.fromCharCode(0x41 + number % LETTERS);
   const round = Math.floor(number / LETTERS);
   return round === 0 ? letter : `${letter}${round - 1}`;
 }
 
-/** What perf writes before each sample: which event has which short name. */
+/** The legend that perf writes before each sample: events with their short names. */
 export function countersLegend({ own }: BranchCounters, eventNames: readonly string[]): string {
   const list = own.flatMap((name, event) =>
     name === undefined ? [] : [`# ${eventNames[event] ?? "[unknown]"} = ${name}\n`]
@@ -69,7 +69,7 @@ export function countersLegend({ own }: BranchCounters, eventNames: readonly str
     "# '+' Event occurrences may be lost due to branch counter saturated\n";
 }
 
-/** The counters of a branch as perf writes them: the name of an event as often as it occurred. */
+/** The counters of a branch in perf's format: each event's name as often as it occurred. */
 export function countersText(
   { width, names }: BranchCounters,
   event: number,

@@ -2,24 +2,24 @@ import { assertEquals } from "@std/assert";
 import { type BranchCounters, countersLegend, countersText } from "./branch_counters.ts";
 import { timeOfDay } from "./time_of_day.ts";
 
-/** Events 0 and 2 are counted, in 2 bits each; event 1 is of another group. */
+/** Events 0 and 2 are counted in 2 bits each; event 1 is in another group. */
 const COUNTERS: BranchCounters = {
   own: ["A", undefined, "B"],
   width: 2,
   names: [["A", "B"], [], ["A", "B"]],
 };
 
-Deno.test("countersText: each event's name as often as its bits say, the first event lowest", () => {
+Deno.test("countersText: each event's name is repeated as its bits say, the first event lowest", () => {
   // 0b1001: A once, B twice.
   assertEquals(countersText(COUNTERS, 0, 0b1001n), "br_cntr: ABB\t");
   assertEquals(countersText(COUNTERS, 2, 0b1100n), "br_cntr: BBB\t");
-  // Bits above those of both are of no event.
+  // Higher bits belong to no event.
   assertEquals(countersText(COUNTERS, 0, 0b11_0000n), "br_cntr: \t");
   assertEquals(countersText(COUNTERS, 1, 0b1111n), "br_cntr: \t");
   assertEquals(countersText({ ...COUNTERS, width: 0 }, 0, 0b1111n), "br_cntr: \t");
 });
 
-Deno.test("countersLegend: events that are counted, by their names", () => {
+Deno.test("countersLegend: counted events are listed by name", () => {
   assertEquals(countersLegend(COUNTERS, ["cycles", "faults"]).split("\n"), [
     "# Branch counter abbr list:",
     "# cycles = A",
@@ -30,7 +30,7 @@ Deno.test("countersLegend: events that are counted, by their names", () => {
   ]);
 });
 
-Deno.test("timeOfDay: the distance from the moment of both clocks is added, with six or nine digits", () => {
+Deno.test("timeOfDay: the offset of the clocks is added, with six or nine digits", () => {
   const date = new Date(2021, 2, 4, 5, 6, 7);
   const wall = BigInt(date.getTime()) * 1_000_000n;
   const clock = { wall_clock_ns: wall, clockid_time_ns: 1_000n };

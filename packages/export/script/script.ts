@@ -36,51 +36,51 @@ import { type ClockTimes, timeOfDay } from "./time_of_day.ts";
 export interface ScriptOptions {
   /** Fields by number of the event. */
   readonly fields: readonly ReadonlySet<ScriptField>[];
-  /** Whether a sample is printed, by its command and its place (-1 where it has none). */
+  /** Whether to print a sample, by its command and place (-1 without a place). */
   readonly keep?: (comm: string, place: number) => boolean;
   /** `false` prints no call chains (`-G`). */
   readonly chains?: boolean;
   /** Whether times have nanoseconds (`--ns`). */
   readonly nanoseconds?: boolean;
-  /** Columns of names of events, if they are more than these events need. */
+  /** Columns of event names, if more than these events need. */
   readonly nameWidth?: number;
-  /** Knows the text of tracepoints. */
+  /** Text of tracepoints. */
   readonly traces?: ScriptTraces | undefined;
-  /** Turns times into times of day (`tod`), where the recording says how. */
+  /** Converts times to times of day (`tod`), if the recording has the data. */
   readonly clock?: ClockTimes | undefined;
-  /** Reads the code between branches, if that is printed. */
+  /** Reads the code between branches, if it is printed. */
   readonly code?: ObjectCodeReader | undefined;
-  /** What the counters of branches are of, where these are printed. */
+  /** Layout of the branch counters, if they are printed. */
   readonly counters?: BranchCounters;
-  /** What samples get that were recorded without, by their number: {@linkcode ScriptWriter.until}. */
+  /** Text added to samples, by their number: {@linkcode ScriptWriter.until}. */
   readonly added?: AddedText | undefined;
 }
 
-/** How many pieces of code were wanted, and how many could not be read. */
+/** Numbers of pieces of code. */
 export interface CodePieces {
-  /** All. */
+  /** All pieces. */
   readonly wanted: number;
-  /** Those that are not printed. */
+  /** Pieces that are unreadable, and so not printed. */
   readonly missing: number;
 }
 
-/** Writes call chains and branch stacks that an Intel PT trace says of samples. */
+/** Writes call chains and branch stacks that an Intel PT trace gives to samples. */
 export interface AddedText {
-  /** Writes the callers of a sample, a line each; returns how many there are. */
+  /** Writes the callers of a sample, one line each. Returns their number. */
   readonly callers?: ((text: ByteText, sample: number) => number) | undefined;
-  /** Writes its branch stack, if that is a field. */
+  /** Writes the sample's branch stack, if that is a field. */
   readonly branches?: ((text: ByteText, sample: number) => void) | undefined;
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** What perf prints where a sample has no time: all ones. */
+/** perf's text for a sample without a time: all ones. */
 const NO_TIME = "18446744073.709551: ";
 const NO_TIME_NS = "18446744073.709551615: ";
 const AFTER_TIME = piece(": ");
 const NEWLINE = 0x0a;
 
-/** How an event's samples are printed. */
+/** Output properties of an event's samples. */
 interface EventShape {
   readonly fields: ReadonlySet<ScriptField>;
   readonly has: Readonly<Partial<Record<ScriptField, boolean>>>;
@@ -89,9 +89,9 @@ interface EventShape {
   readonly lines: FrameLines;
   readonly isTimed: boolean;
   readonly name: Piece;
-  /** Writes what is not in a row. */
+  /** Writes fields that are not in a row. */
   readonly extras: ScriptExtras;
-  /** Whether `addr` is an address that has a symbol (`sample_addr_correlates_sym`). */
+  /** Whether `addr` is an address with a symbol (`sample_addr_correlates_sym`). */
   readonly isDataAddress: boolean;
   /** The thread of the last sample, with the number of its text. */
   tid: number;
@@ -104,24 +104,24 @@ interface EventShape {
 interface ThreadText {
   readonly comm: number;
   readonly pid: number;
-  /** Which fields it has, and whether the command is filled up with spaces. */
+  /** The fields in the text, and whether the command is padded. */
   readonly form: number;
   readonly number: number;
 }
 
 /**
- * Writes samples as `perf script` prints them: the text is that of perf 6.1
- * (tools/perf/builtin-script.c, util/evsel_fprintf.c).
+ * Writes samples in the format of `perf script` 6.1 (tools/perf/builtin-script.c,
+ * util/evsel_fprintf.c).
  */
 export class ScriptWriter {
-  /** What was written and not yet taken. */
+  /** Text that was not written out yet. */
   readonly text: ByteText = new ByteText();
-  /** Samples that were printed. */
+  /** Number of printed samples. */
   printed: number = 0;
-  /** Where {@linkcode ScriptWriter.until} goes on. */
+  /** Position at which {@linkcode ScriptWriter.until} continues. */
   #nextBlock = 0;
   #nextRow = 0;
-  /** Its number, of all samples. */
+  /** Number of that sample. */
   #nextSample = 0;
   readonly #added: AddedText | undefined;
   readonly #keep: ScriptOptions["keep"];
@@ -132,26 +132,26 @@ export class ScriptWriter {
   readonly #comms = new Map<number, Uint8Array>();
   readonly #cpus = new Map<number, Piece>();
   readonly #threads = new TextPool();
-  /** By tid: the last text of the thread. */
+  /** Last text of each thread. */
   readonly #threadTexts = new Map<number, ThreadText>();
   readonly #scratch = new ByteText();
   readonly #lines = new Map<string, FrameLines>();
   readonly #clock: ClockTimes | undefined;
-  /** What is written before each sample with counters of branches. */
+  /** Text before each sample with branch counters. */
   readonly #legend: string;
   /** Writes the code between branches. */
   readonly #blocks: BranchBlocks | undefined;
-  /** The records of the present block. */
+  /** The records of the current block. */
   #records: Uint8Array = new Uint8Array(0);
   #recordView: DataView = new DataView(new ArrayBuffer(0));
   #seconds = -1;
   #secondsText: Piece = piece("");
 
   /**
-   * Begins with nothing.
+   * Creates the writer.
    *
-   * @param engine The pass that the rows are of.
-   * @param places Names of its places, or of the same places in a pass before.
+   * @param engine The pass with the rows.
+   * @param places Names of its places, or of the same places in an earlier pass.
    */
   constructor(engine: Engine, places: ScriptPlaces, options: ScriptOptions) {
     this.#engine = engine;
@@ -203,7 +203,7 @@ export class ScriptWriter {
     });
   }
 
-  /** What writes call chains with these fields. */
+  /** The writer of call chains with these fields. */
   #linesOf(has: EventShape["has"]): FrameLines {
     const key = [has.sym, has.symoff, has.dso, has.srcline].join();
     let lines = this.#lines.get(key);
@@ -214,12 +214,12 @@ export class ScriptWriter {
     return lines;
   }
 
-  /** Pieces of code between branches, if they are printed. */
+  /** Numbers of pieces of code between branches, if they are printed. */
   get code(): CodePieces | undefined {
     return this.#blocks;
   }
 
-  /** Writes the samples of a block, and hands on what is enough for a chunk. */
+  /** Writes the samples of a block, and passes on full chunks. */
   block(block: RowBlock, out: (bytes: Uint8Array) => void): void {
     this.#enter(block);
     for (let row = 0; row < block.count; row++) {
@@ -235,10 +235,10 @@ export class ScriptWriter {
   }
 
   /**
-   * Writes samples of `blocks` up to a time, from where the call before stopped.
+   * Writes samples of `blocks` up to a time, continuing after the last call.
    *
-   * @param ns The time, counted from `origin`.
-   * @returns When the next one is, ns; Infinity after the last.
+   * @param ns The time since `origin`.
+   * @returns Time of the next sample in ns; Infinity after the last.
    */
   until(
     blocks: readonly RowBlock[],
@@ -306,7 +306,7 @@ export class ScriptWriter {
     text.byte(NEWLINE);
   }
 
-  /** What writes fields of a record that was kept; its event is that of the record. */
+  /** The writer of a stored record's fields. The record's event can differ from the row's. */
   #extras(record: number, shape: EventShape): ScriptExtras | undefined {
     if (record < 0) return undefined;
     const event = this.#recordView.getUint32(record - EVENT_BYTES, true);
@@ -314,7 +314,7 @@ export class ScriptWriter {
     return extras.take(this.#records, this.#recordView, record) ? extras : undefined;
   }
 
-  /** All up to the time. */
+  /** Writes all fields up to the time. */
   #start({ words }: RowBlock, at: number, shape: EventShape): void {
     const { text } = this;
     const { has, isTimed } = shape;
@@ -441,7 +441,7 @@ export class ScriptWriter {
   }
 }
 
-/** `PERF_RECORD_MISC_*` of a record as letters. */
+/** Formats a record's `PERF_RECORD_MISC_*` bits as letters. */
 function miscText(misc: number, type: number): string {
   const mode = misc & 7;
   const text = (["", "K", "U", "H", "G", "g"][mode] ?? "") + miscLetters(misc, type);

@@ -8,9 +8,9 @@ import type { ScriptPlaces } from "./script_places.ts";
 
 /** Bytes of the longest piece of code that perf prints, and of the longest instruction. */
 const MAXBB = 16384, MAXINSN = 15;
-/** How far perf looks for a branch that is missing. */
+/** Distance in which perf looks for a missing branch. */
 const MISSING_BRANCH = 128;
-/** Pieces of code that are kept. */
+/** Limit of cached pieces of code. */
 const KEPT = 1 << 16;
 
 /** Instructions that are not branches. */
@@ -21,42 +21,44 @@ const PLAIN: ReadonlySet<number> = new Set([
   InsnKind.VM_CALL,
 ]);
 
-/** An instruction of a piece of code. */
+/** An instruction in a piece of code. */
 interface Insn {
   /** Distance from the start. */
   readonly at: number;
-  /** 0 if it is none. */
+  /** Length in bytes; 0 if it is invalid. */
   readonly length: number;
-  /** As perf prints its bytes. */
+  /** Bytes in perf's format. */
   readonly text: string;
   readonly isBranch: boolean;
 }
 
-/** A branch as it was recorded. */
+/** A recorded branch. */
 export interface RecordedBranch {
-  /** Addresses, exact: upper halves are signed. */
+  /** Exact addresses; upper halves are signed. */
   readonly from: number;
   readonly to: number;
-  /** Places of these; -1 for none. */
+  /** Places of the addresses; -1 if unmapped. */
   readonly fromPlace: number;
   readonly toPlace: number;
-  /** The low half of its flags. */
+  /** Low half of the flags. */
   readonly flags: number;
-  /** The text of its counters, where they are written. */
+  /** Text of the counters, if they are printed. */
   readonly counters?: string;
 }
 
-/** Sources and targets of branches: places of an engine, or of a trace. */
+/** Look-up of branches' places: of an engine, or of an Intel PT trace. */
 export interface BlockPlaces {
-  /** The object of a place; `undefined` for none. */
+  /** The object of a place; `undefined` if it is unmapped. */
   object(place: number): SymbolObject | undefined;
   /** The address of a place in its object. */
   address(place: number): number;
-  /** When it was met first, ns: of generated code whose object has no version. */
+  /**
+   * Time of a place's first occurrence in ns, for JIT-compiled code whose object has no version.
+   */
   time?(place: number): number;
-  /** From where to where its function is, as the object counts. */
+  /** Range of the function at a place, as addresses in the object. */
   functionRange(place: number): { readonly start: number; readonly end: number } | undefined;
-  /** Writes the name of its function. */
+  /** Writes the name of the function at a place. */
   putSymbol(text: ByteText, place: number): void;
 }
 
@@ -70,36 +72,37 @@ export function recordedPlaces({ places }: Engine, names: ScriptPlaces): BlockPl
   };
 }
 
-/** The end of a sample: where it was taken. */
+/** The sampled address, which ends the last piece of code. */
 export interface SampleEnd {
   readonly ip: number;
   readonly place: number;
 }
 
 /**
- * Writes the instructions that ran between the branches of a stack, as `perf script -F brstackinsn` does without a
- * disassembler: addresses and bytes (`perf_sample__fprintf_brstackinsn` of tools/perf/builtin-script.c).
+ * Writes the instructions between the branches of a stack in the format of `perf script -F
+ * brstackinsn` without a disassembler: addresses and bytes (`perf_sample__fprintf_brstackinsn` of
+ * tools/perf/builtin-script.c).
  */
 export class BranchBlocks {
-  /** Pieces of code that were wanted. */
+  /** Number of pieces of code. */
   wanted = 0;
-  /** Those that could not be read. */
+  /** Number of unreadable pieces. */
   missing = 0;
   readonly #places: BlockPlaces;
   readonly #code: ObjectCodeReader;
   readonly #mode: InsnMode;
   readonly #decoder = new InsnDecoder();
-  /** By place and bytes: the instructions. */
+  /** Instructions by place and number of bytes. */
   readonly #blocks = new Map<string, readonly Insn[] | undefined>();
-  // The function that was written last, as its object counts.
+  // Range of the function that was written last, as addresses in the object.
   #functionStart = 0;
   #functionEnd = 0;
   #cycles = 0;
 
   /**
-   * Has read nothing yet.
+   * Creates the writer.
    *
-   * @param arch Of the recorded machine: one of x86.
+   * @param arch Architecture of the recorded machine, an x86 one.
    */
   constructor(places: BlockPlaces, code: ObjectCodeReader, arch: string | undefined) {
     this.#places = places;
@@ -110,8 +113,8 @@ export class BranchBlocks {
   /**
    * Writes the code of a sample.
    *
-   * @param branches The last one first.
-   * @param lengths Whether lengths of instructions are written as well.
+   * @param branches The branches, last one first.
+   * @param lengths Whether to print lengths of instructions.
    */
   put(
     text: ByteText,
@@ -124,7 +127,7 @@ export class BranchBlocks {
     if (last === undefined || first === undefined) return;
     text.byte(0x0a);
     this.#functionStart = this.#functionEnd = this.#cycles = 0;
-    // Where it was come from to the first one is not known.
+    // The code before the first branch is unknown.
     const [jump] = this.#block(first.fromPlace, first.from, first.from) ?? [];
     if (jump !== undefined) {
       this.#symbol(text, first.fromPlace, 0, -1);
@@ -133,7 +136,7 @@ export class BranchBlocks {
     for (let i = branches.length - 2; i >= 0; i--) {
       const { to: start, toPlace } = branches[i + 1] as RecordedBranch;
       let end = branches[i] as RecordedBranch;
-      // Into the kernel and back, where only the way back was recorded.
+      // Into the kernel and back, with only the way back recorded.
       if (start !== 0 && end.from !== 0 && start < 0 !== end.from < 0 && i > 0) {
         end = branches[--i] as RecordedBranch;
       }
@@ -154,7 +157,7 @@ export class BranchBlocks {
       }
       if (reached !== size) text.string("\tmismatch of LBR data and executable\n");
     }
-    // A branch to itself, or an abort: what it led to did not run.
+    // After a branch to itself, or an abort, the target did not run.
     if (last.from === ip || (last.flags & 8) !== 0) return;
     const start = last.to;
     const end = ip < start ? start + MISSING_BRANCH : ip;
@@ -175,7 +178,7 @@ export class BranchBlocks {
     }
   }
 
-  /** Writes the name of a function where another one begins. */
+  /** Writes the name of a function where another function begins. */
   #symbol(text: ByteText, place: number, distance: number, endPlace: number): void {
     if (place < 0) return;
     const address = this.#places.address(place) + distance;
@@ -229,7 +232,8 @@ export class BranchBlocks {
   }
 
   /**
-   * The instructions from a place on up to an address, and some more; `undefined` if there is no code.
+   * The instructions from a place to an address and a little beyond; `undefined` if there is no
+   * code.
    */
   #block(place: number, start: number, end: number): readonly Insn[] | undefined {
     if (start === 0 || end === 0 || start < 0 !== end < 0) return undefined;
@@ -253,7 +257,7 @@ export class BranchBlocks {
     if (bytes === undefined) return undefined;
     const insns: Insn[] = [];
     const decoder = this.#decoder;
-    // Where no instruction is at the end, perf goes on through all that it has read.
+    // If no instruction begins at the end, perf continues through all bytes that it read.
     for (let at = 0; at < bytes.length;) {
       const length = Math.max(0, decoder.decode(bytes, at, bytes.length, this.#mode));
       const hex = Array.from(
@@ -268,7 +272,7 @@ export class BranchBlocks {
     return insns;
   }
 
-  /** Code with what the longest instruction would take more, as far as the file has it. */
+  /** Reads code with room for one more instruction, as far as the file has it. */
   #bytes(object: SymbolObject, start: number, size: number, time?: number): Uint8Array | undefined {
     for (let more = MAXINSN; more > 0; more--) {
       const found = this.#code.read(object, start, size + more, time);
@@ -284,7 +288,7 @@ function putAddress(text: ByteText, address: number): void {
   text.string(`\t${half(hi)}${half(address - hi * 2 ** 32)}\t`);
 }
 
-/** A float with two digits after the point, as C rounds it: halves to even ones. */
+/** Formats a float with two decimals, rounding halves to even as C does. */
 function twoDigits(value: number): string {
   const scaled = value * 100;
   const floor = Math.floor(scaled);

@@ -11,12 +11,12 @@ import type { BranchBlocks, SampleEnd } from "./script_blocks.ts";
 import type { ScriptPlaces } from "./script_places.ts";
 import type { ScriptTraces } from "./script_traces.ts";
 
-/** Bytes of a `perf_branch_entry`: from, to, flags. */
+/** Size of a `perf_branch_entry`: from, to, flags. */
 const BRANCH_ENTRY = 24;
 
 /**
- * Fields that `perf script` prints of a whole record, as it prints them (tools/perf/builtin-script.c):
- * those before the address of the sample, and those after it.
+ * Writes the fields that need a whole record, in the format of `perf script`
+ * (tools/perf/builtin-script.c): those before the sample's address, and those after it.
  */
 export class ScriptExtras {
   readonly #event: PerfEvent;
@@ -29,12 +29,12 @@ export class ScriptExtras {
   readonly #counters: ((event: PerfEvent, counters: bigint) => string) | undefined;
   readonly #interrupt: readonly string[];
   readonly #user: readonly string[];
-  /** What data sources are filled up to: the longest so far, as with perf. */
+  /** Width of data sources: the longest so far, as in perf. */
   readonly #widths: { dataSource: number };
   #bytes: Uint8Array = new Uint8Array(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /** Prepares for an event. */
+  /** Prepares the fields of an event. */
   constructor(
     event: PerfEvent,
     fields: ReadonlySet<ScriptField>,
@@ -44,9 +44,9 @@ export class ScriptExtras {
       readonly littleEndian: boolean;
       readonly arch: string | undefined;
       readonly widths: { dataSource: number };
-      /** Writes the code between branches, if that is wanted. */
+      /** Writes the code between branches, if it is printed. */
       readonly blocks: BranchBlocks | undefined;
-      /** Writes the counters of branches, likewise. */
+      /** Formats branch counters, if they are printed. */
       readonly counters?: ((event: PerfEvent, counters: bigint) => string) | undefined;
     },
   ) {
@@ -72,7 +72,7 @@ export class ScriptExtras {
     this.#user = names(event.attr.sample_regs_user);
   }
 
-  /** Takes the record at `at`; says whether it can be read. */
+  /** Sets the record at `at`. Returns whether it is readable. */
   take(records: Uint8Array, view: DataView, at: number): boolean {
     this.#bytes = records;
     this.#view = view;
@@ -88,7 +88,7 @@ export class ScriptExtras {
     if (own !== undefined) text.bytes(own);
   }
 
-  /** Writes what comes after the data address and before the code address. */
+  /** Writes the fields between the data address and the code address. */
   beforeIp(text: ByteText): void {
     const has = this.#has;
     const fields = this.#fields;
@@ -106,7 +106,7 @@ export class ScriptExtras {
     if (has.retire_lat) text.string(String(isStruct ? weight >> 48n : 0n).padStart(16));
   }
 
-  /** Writes what comes after the code address or the call chain. */
+  /** Writes the fields after the code address or the call chain. */
   afterIp(text: ByteText, branches: Int32Array, from: number, end: SampleEnd): void {
     const has = this.#has;
     const fields = this.#fields;
@@ -151,7 +151,7 @@ export class ScriptExtras {
     blocks.put(text, branches, end, this.#has.brstackinsnlen === true);
   }
 
-  /** An address as a number: those of the kernel are negative. */
+  /** Reads an address as a number; kernel addresses are negative. */
   #address(at: number): number {
     return addressFromHalves(
       this.#view.getInt32(at + (this.#le ? 4 : 0), this.#le),
@@ -199,7 +199,10 @@ export class ScriptExtras {
     text.string(branchFlags(low));
   }
 
-  /** Eight bytes a line, in hexadecimal and as text; all of it as text if it is one. */
+  /**
+   * Writes eight bytes per line, in hexadecimal and as text, and the whole data as a string if it
+   * is one.
+   */
   #bpfOutput(text: ByteText): void {
     const { raw, rawSize } = this.#fields;
     const bytes = raw < 0 ? new Uint8Array(0) : this.#bytes.subarray(raw, raw + rawSize);
@@ -225,7 +228,7 @@ export class ScriptExtras {
 }
 
 /**
- * The flags of a branch as `perf script` prints them, of the low half of their word in a
+ * Formats the flags of a branch as `perf script` does, from the low half of their word in
  * `perf_branch_entry`: mispred:1, predicted:1, in_tx:1, abort:1, cycles:16, type:4.
  */
 export function branchFlags(low: number): string {

@@ -24,7 +24,7 @@ import {
 } from "@perfdata/format/perf-event";
 import type { PerfEvent } from "@perfdata/format";
 
-/** The fields of `perf script -F` that are printed. */
+/** The supported fields of `perf script -F`. */
 export const SCRIPT_FIELDS = [
   "comm",
   "tid",
@@ -68,14 +68,14 @@ export const SCRIPT_FIELDS = [
 /** One of {@linkcode SCRIPT_FIELDS}. */
 export type ScriptField = typeof SCRIPT_FIELDS[number];
 
-/** Fields of `perf script` that are not printed, and why. */
+/** Unsupported fields of `perf script`, with the reason. */
 const REFUSED: Readonly<Record<string, string>> = {
   insnlen: "instructions are not read from objects: see annotate and pt --insns",
   metric: "metrics need the events of the CPU that perf knows",
   srccode: "source is not read: srcline has file and line, annotate the lines of a function",
 };
 
-/** Fields that need the whole record, by what they read. */
+/** Fields that need the whole record. */
 const OF_RECORD: ReadonlySet<string> = new Set<ScriptField>([
   "trace",
   "iregs",
@@ -107,25 +107,25 @@ export const CODE_FIELDS: readonly ScriptField[] = ["brstackinsn", "brstackinsnl
 /** Fields of samples that are decoded from AUX data. */
 const OF_TRACES: readonly ScriptField[] = ["insn", "callindent", "ipc", "synth"];
 
-/** Fields that are asked for: instead of the default ones, or more and fewer than these. */
+/** Requested fields: a list, or changes of the default list. */
 export interface FieldWish {
-  /** Whether the defaults are the start. */
+  /** Whether the fields change the defaults. */
   readonly isChange: boolean;
-  /** Fields to add, or all fields. */
+  /** Fields to add, or the whole list. */
   readonly add: ReadonlySet<ScriptField>;
-  /** Fields to leave out. */
+  /** Fields to remove. */
   readonly remove: ReadonlySet<ScriptField>;
-  /** Of events of a type (\`attr.type\`), where they have a list of their own: \`sw:comm,ip\`. */
+  /** Lists for events of one type (`attr.type`), such as `sw:comm,ip`. */
   readonly types?: ReadonlyMap<number, FieldWish>;
 }
 
-/** Whether a field is asked for, of any events. */
+/** Whether a field is requested for any event. */
 export function asksFor(wish: FieldWish | undefined, field: ScriptField): boolean {
   if (wish === undefined) return false;
   return wish.add.has(field) || [...wish.types?.values() ?? []].some(({ add }) => add.has(field));
 }
 
-/** What lists for events of one type begin with, as in \`perf script\`. */
+/** Prefixes of lists for events of one type, as in `perf script`. */
 const EVENT_TYPES: Readonly<Record<string, number>> = {
   hw: PERF_TYPE_HARDWARE,
   sw: PERF_TYPE_SOFTWARE,
@@ -137,12 +137,12 @@ const EVENT_TYPES: Readonly<Record<string, number>> = {
 /** The default fields. */
 const NO_CHANGE: FieldWish = { isChange: true, add: new Set(), remove: new Set() };
 
-/** A list of fields that is none; the message says which word, and which there are. */
+/** An invalid list of fields. The message names the invalid word and the valid ones. */
 export class FieldError extends Error {
   /** The word that is not a field. */
   readonly word: string;
 
-  /** Names the word. */
+  /** Creates an error for a word. */
   constructor(word: string, message: string) {
     super(message);
     this.word = word;
@@ -150,11 +150,11 @@ export class FieldError extends Error {
 }
 
 /**
- * Reads a list of fields: `comm,tid,ip`, or `+addr,-period` as a change of the defaults. Several lists
- * have spaces between them; one may be for events of a type alone, `trace:time,trace`, and takes
- * the place of those before for these.
+ * Parses a list of fields: `comm,tid,ip`, or `+addr,-period` as a change of the defaults. Several
+ * lists are separated by spaces. A list for events of one type, `trace:time,trace`, replaces
+ * earlier ones for that type.
  *
- * @throws {FieldError} If a word is no field, or both kinds are mixed.
+ * @throws {FieldError} If a word is not a field, or both kinds are mixed.
  *
  * @example
  * ```ts
@@ -183,7 +183,7 @@ export function parseFields(text: string): FieldWish {
   return wish ?? NO_CHANGE;
 }
 
-/** One list, of which an empty one has no fields. */
+/** Parses one list. An empty list has no fields. */
 function parseList(text: string): FieldWish {
   const add = new Set<ScriptField>();
   const remove = new Set<ScriptField>();
@@ -204,7 +204,7 @@ function parseList(text: string): FieldWish {
     if (sign === "") plain++;
     else changes++;
     (sign === "-" ? remove : add).add(field);
-    // What is said last counts.
+    // The last mention counts.
     (sign === "-" ? add : remove).delete(field);
   }
   if (changes > 0 && plain > 0) {
@@ -251,19 +251,19 @@ const OF_RAW_EVENTS = [
   "ins_lat",
 ] as const;
 
-/** What of samples is wanted beyond what all have. */
+/** Data of samples that is needed besides the common fields. */
 export interface RowNeeds {
-  /** Stacks, where samples have them. */
+  /** Stacks, if samples have them. */
   readonly stacks: boolean;
-  /** The address. */
+  /** Data addresses. */
   readonly addresses: boolean;
   /** Places of the branch stack. */
   readonly branches: boolean;
-  /** Events whose samples are kept whole. */
+  /** Selects events whose samples are stored whole. */
   readonly records: (event: PerfEvent) => boolean;
 }
 
-/** Data of samples that the requested fields need. */
+/** The data of samples that the requested fields need. */
 export function rowNeeds(
   events: readonly PerfEvent[],
   wish: FieldWish | undefined,
@@ -285,9 +285,9 @@ export function rowNeeds(
 }
 
 /**
- * Refuses fields of samples that are decoded from AUX data, for a recording that has none.
+ * Refuses fields of samples decoded from AUX data, for a recording without AUX data.
  *
- * @throws {FieldError} If one is asked for.
+ * @throws {FieldError} If one is requested.
  */
 export function refuseOfTraces(wish: FieldWish | undefined): void {
   const field = OF_TRACES.find((field) => asksFor(wish, field));
@@ -295,16 +295,16 @@ export function refuseOfTraces(wish: FieldWish | undefined): void {
   throw new FieldError(field, `${field} is not printed: the recording has no AUX data to decode`);
 }
 
-/** Whether samples hold what a BPF program wrote, and that is not a sample itself. */
+/** Whether samples contain a BPF program's output, and are not off-CPU samples. */
 export function isBpfOutput({ attr: { type, config }, meansOffCpu }: PerfEvent): boolean {
   return type === PERF_TYPE_SOFTWARE && config === PERF_COUNT_SW_BPF_OUTPUT && !meansOffCpu;
 }
 
 /**
  * The fields of each event, by the rules of `perf script`: events of one type have the fields that
- * the first of them can have (`perf_session__check_output_opt` of tools/perf/builtin-script.c).
+ * the first of them supports (`perf_session__check_output_opt` of tools/perf/builtin-script.c).
  *
- * @throws {FieldError} If a field was asked for that the events of a type do not have.
+ * @throws {FieldError} If events of a type do not support a requested field.
  */
 export function eventFields(
   events: readonly PerfEvent[],
@@ -336,7 +336,7 @@ function typeFields(
   const fields = new Set<ScriptField>(["comm", "tid", "time", "cpu", "event"]);
   if (isTracepoint) {
     fields.add("trace");
-    // Symbols of tracepoints are printed where some of them have call chains.
+    // Tracepoints have symbols if some of them have call chains.
     const chains = events.some(({ attr, layout }) =>
       attr.type === type && (layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0
     );
@@ -374,7 +374,7 @@ function typeFields(
     );
   }
   if (!isTracepoint) fields.delete("trace");
-  // One of them is printed, as perf does it.
+  // Only one of them is printed, as in perf.
   if (fields.has("brstack")) fields.delete("brstacksym");
   if (fields.has("brstack") || fields.has("brstacksym")) fields.delete("brstackoff");
   if (!fields.has("ip")) fields.delete("sym");

@@ -4,27 +4,27 @@ import { PLACE_FRAME } from "@perfdata/session/run";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 import type { FrameFields, ScriptPlaces } from "./script_places.ts";
 
-/** Maximum size of the cache of lines, in words; a full cache is cleared. */
+/** Limit of the cache of lines, in words. A full cache is cleared. */
 const KEPT = 1 << 23;
 
-/** The number of a place without lines yet. */
+/** Marks a place without cached lines. */
 const NONE = -1;
 
 /**
- * Writes the lines of call chains, as `perf script` prints them (`sample__fprintf_callchain` of
- * tools/perf/util/evsel_fprintf.c). Those of a place are made once and copied from then on.
+ * Writes the lines of call chains in the format of `perf script` (`sample__fprintf_callchain` of
+ * tools/perf/util/evsel_fprintf.c). The lines of a place are formatted once and copied afterwards.
  */
 export class FrameLines {
   readonly #places: ScriptPlaces;
   readonly #fields: FrameFields;
-  /** By place: the number of its text. */
+  /** Number of each place's text. */
   #numbers = new Int32Array(1 << 10).fill(NONE);
   readonly #scratch = new ByteText();
   #pool = new TextPool();
-  /** What follows an address at which nothing is mapped, with the end of the line. */
+  /** Text after an unmapped address, with the end of the line. */
   readonly #unknown: Piece;
 
-  /** Begins without lines. */
+  /** Creates an empty cache. */
   constructor(places: ScriptPlaces, fields: FrameFields) {
     this.#places = places;
     this.#fields = fields;
@@ -34,7 +34,7 @@ export class FrameLines {
     );
   }
 
-  /** Writes the chain at `start`: the number of its words, then these as `Run.frames` has them. */
+  /** Writes the chain at `start`: its number of words, followed by words as in `Run.frames`. */
   put(text: ByteText, words: Int32Array, start: number): void {
     const { count } = this.#places;
     if (count > this.#numbers.length) {

@@ -15,56 +15,56 @@ import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symb
 
 const encoder = new TextEncoder();
 
-/** The fields after the address in a line of a call chain. */
+/** Fields after the address in a line of a call chain. */
 export interface FrameFields {
-  /** The symbol. */
+  /** Symbol. */
   readonly sym?: boolean;
-  /** Its offset. */
+  /** Offset in the symbol. */
   readonly symoff?: boolean;
-  /** The object. */
+  /** Object. */
   readonly dso?: boolean;
-  /** The source line. */
+  /** Source line. */
   readonly srcline?: boolean;
 }
 
-/** The number that stands for no name. */
+/** Number of a place without a name. */
 const UNKNOWN = -1;
 
-/** What is looked up beside names. */
+/** Data to look up besides names. */
 export interface PlaceWants {
-  /** What is inlined. */
+  /** Inlined functions. */
   readonly inline: boolean;
   /** Source lines. */
   readonly lines: boolean;
 }
 
 /**
- * Text of `perf script` for places, which are looked up when they occur. A text is made once, as bytes,
- * and then copied.
+ * Text of `perf script` for places, which are looked up when they occur. Each text is encoded once,
+ * and copied afterwards.
  */
 export class ScriptPlaces {
   readonly #engine: Engine;
   readonly #lookUps: PlaceLookUps;
-  /** By place: the number of its name, plus one. */
+  /** Number of each place's name, plus one. */
   #names = new Int32Array(1 << 10);
   readonly #texts: string[] = [];
-  /** By place: where its function starts. */
+  /** Start of each place's function. */
   #starts = new Float64Array(1 << 10);
-  /** By place: where it ends. */
+  /** End of each place's function. */
   #ends = new Float64Array(1 << 10);
-  /** What was inlined, innermost first. */
+  /** Inlined functions of a place, innermost first. */
   readonly #inlined = new Map<number, readonly ResolvedFrame[]>();
   readonly #lines = new Map<number, string>();
   readonly #dsos: string[] = [];
   readonly #shortNames: string[] = [];
   readonly #bases: { readonly hi: number; readonly lo: number }[] = [];
   readonly #pool = new TextPool();
-  /** Texts of names and of objects, numbers of the pool; both begin with the unknown. */
+  /** Numbers in the pool of the names and objects; the first one is "[unknown]". */
   readonly #nameTexts: number[] = [this.#pooled("[unknown]")];
   readonly #dsoTexts: number[] = [this.#pooled(" ([unknown])")];
   readonly #listed: ReadonlySet<string>;
 
-  /** Has looked up nothing yet. */
+  /** Creates an empty cache. */
   constructor(engine: Engine, resolver: SymbolResolver, wants: PlaceWants) {
     this.#engine = engine;
     this.#listed = new Set(
@@ -98,7 +98,7 @@ export class ScriptPlaces {
     });
   }
 
-  /** Looks up the places that were met since the call before. */
+  /** Looks up the places that are new since the last call. */
   async learn(): Promise<void> {
     const { count } = this;
     if (count > this.#names.length) {
@@ -111,12 +111,12 @@ export class ScriptPlaces {
     for (let i = this.#dsos.length; i < objects.length; i++) this.#addObject(i);
   }
 
-  /** What became of look-ups: what can be sent to another thread. */
+  /** Results of look-ups, for another thread. */
   part(): OutcomesPart {
     return this.#lookUps.part();
   }
 
-  /** Joins look-ups of another thread, of places whose names are not printed here. */
+  /** Adds the results of another thread, whose names are not printed here. */
   join(part: OutcomesPart, { place, objects }: JoinedNumbers): void {
     this.#lookUps.join(part, place, objects);
   }
@@ -124,7 +124,7 @@ export class ScriptPlaces {
   /**
    * How far names can be trusted.
    *
-   * @param samples By place: those that were taken there.
+   * @param samples Number of samples taken at each place.
    */
   trust(samples: Float64Array): SymbolTrust {
     const uses = new PlaceUses();
@@ -143,8 +143,8 @@ export class ScriptPlaces {
     const name = mapped?.name ?? object.path;
     const isKernel = mapped?.kernel === true;
     this.#shortNames.push(shortName({ name, kernel: isKernel }));
-    // perf knows a module by the name under which it has heard of it first: from the table of build
-    // ids, where that says that it is the kernel's, or from its mapping, which has the module's own.
+    // perf knows a module by the first name that it reads: from the build-id table, if that marks
+    // it as the kernel's, or from its mapping.
     const dso = object.kind === "kernel" && name.startsWith("[")
       ? withoutReferenceSymbol(name)
       : object.kind === "module" && isKernel && !this.#listed.has(name)
@@ -152,7 +152,7 @@ export class ScriptPlaces {
       : name;
     this.#dsos.push(dso);
     this.#dsoTexts.push(this.#pooled(` (${dso})`));
-    // What has to be added to an address of the object to get the one that was recorded.
+    // Number added to the object's address to get the recorded one.
     const base = object.kind === "kernel"
       ? object.referenceAddress ?? 0
       : isKernel
@@ -162,7 +162,7 @@ export class ScriptPlaces {
     this.#bases.push({ hi, lo: base - hi * 2 ** 32 });
   }
 
-  /** A name stays in its line. */
+  /** Newlines in names are escaped. */
   #pooled(text: string): number {
     return this.#pool.add(encoder.encode(text.replaceAll("\n", "\\n")));
   }
@@ -172,22 +172,22 @@ export class ScriptPlaces {
     return this.#engine.places.count;
   }
 
-  /** The object of a place, as text. */
+  /** Display name of a place's object. */
   dso(place: number): string {
     return this.#dsos[this.#object(place)] ?? "[unknown]";
   }
 
-  /** The short name of the object of a place, by which samples are chosen. */
+  /** Short name of a place's object, by which samples are filtered. */
   shortDso(place: number): string {
     return this.#shortNames[this.#object(place)] ?? "[unknown]";
   }
 
-  /** The object of a place; -1 for none. */
+  /** The object of a place; -1 if there is none. */
   #object(place: number): number {
     return place < 0 ? -1 : Math.max(-1, this.#engine.places.object(place));
   }
 
-  /** The name of the function of a place. */
+  /** Name of the function at a place. */
   symbol(place: number): string {
     return this.#texts[this.#name(place)] ?? "[unknown]";
   }
@@ -196,7 +196,7 @@ export class ScriptPlaces {
     return (this.#names[place] ?? 0) - 1;
   }
 
-  /** The function of a place, for data that points to it. */
+  /** The function at a place, for data that points to it. */
   function(place: number): TraceSymbol | undefined {
     const name = this.#texts[this.#name(place)];
     return name === undefined ? undefined : { name, distance: BigInt(this.#distance(place)) };
@@ -206,13 +206,13 @@ export class ScriptPlaces {
     return this.#engine.places.address(place) - (this.#starts[place] as number);
   }
 
-  /** From where to where the function of a place is, as its object counts. */
+  /** Range of the function at a place, as addresses in the object. */
   functionRange(place: number): { readonly start: number; readonly end: number } | undefined {
     if (place < 0 || this.#name(place) === UNKNOWN) return undefined;
     return { start: this.#starts[place] as number, end: this.#ends[place] as number };
   }
 
-  /** Writes the name of a place, with the distance from its start where that is asked for. */
+  /** Writes the name of a place, optionally with the offset. */
   putSymbol(text: ByteText, place: number, offset: boolean): void {
     const name = this.#name(place);
     text.pooled(this.#pool, this.#nameTexts[name + 1] as number);
@@ -227,12 +227,12 @@ export class ScriptPlaces {
     text.hex(Math.floor(distance / 2 ** 32), distance | 0);
   }
 
-  /** Writes the object of a place, with a space before it and in brackets. */
+  /** Writes the object of a place, after a space and in brackets. */
   putDso(text: ByteText, place: number): void {
     text.pooled(this.#pool, this.#dsoTexts[this.#object(place) + 1] as number);
   }
 
-  /** The address of a branch as `brstackoff` has it: of a file its offset, of the kernel the address. */
+  /** The address of a branch for `brstackoff`: the offset in a file, the address in the kernel. */
   branchOffset(place: number, address: bigint): bigint {
     const object = this.#object(place);
     if (object < 0 || this.#engine.places.mapped[object]?.kernel === true) return address;
@@ -240,18 +240,18 @@ export class ScriptPlaces {
     return BigInt(places.hi(place) >>> 0) << 32n | BigInt(places.lo(place) >>> 0);
   }
 
-  /** Names of what is inlined at a place, innermost first. */
+  /** The functions inlined at a place, innermost first. */
   inlined(place: number): readonly ResolvedFrame[] {
     return this.#inlined.get(place) ?? NONE;
   }
 
-  /** Writes the name of what is inlined at a place. */
+  /** Writes the name of a function inlined at a place. */
   putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
     text.string(name);
     if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
   }
 
-  /** Writes what follows the address of a place: symbol, object, source line. */
+  /** Writes the fields after the address of a place: symbol, object, source line. */
   putAfterAddress(text: ByteText, place: number, { sym, symoff, dso, srcline }: FrameFields): void {
     if (sym === true) {
       text.byte(0x20);
@@ -261,13 +261,13 @@ export class ScriptPlaces {
     if (srcline === true) this.putLine(text, place);
   }
 
-  /** Writes the source line of a place in a line of its own, where there is one. */
+  /** Writes the source line of a place on its own line, if it is known. */
   putLine(text: ByteText, place: number): void {
     const line = this.line(place);
     if (line !== "") text.string(`\n  ${line}`);
   }
 
-  /** File name and line of a place; where they are not known, object and address; else nothing. */
+  /** File name and line of a place; if unknown, object and address; otherwise empty. */
   line(place: number): string {
     const line = this.#lines.get(place);
     if (line !== undefined) return line;
@@ -282,8 +282,8 @@ export class ScriptPlaces {
   }
 
   /**
-   * Writes the address of a place in a call chain, in hexadecimal: as its object counts in a process,
-   * as it was recorded elsewhere.
+   * Writes the address of a place in a call chain in hexadecimal: the object's address for a
+   * process, otherwise the recorded one.
    */
   putChainAddress(text: ByteText, place: number): void {
     const { places } = this.#engine;

@@ -1,4 +1,4 @@
-// One module, since the fields of a line are written in sequence into one buffer, each depending on the
+// One module, since a line's fields are written in sequence into one buffer, each depending on the
 // kind of sample.
 import type { ObjectCodeReader } from "@perfdata/session/object-code";
 import { eventName, type PerfEvent } from "@perfdata/format";
@@ -23,44 +23,44 @@ import { BranchBlocks } from "./script_blocks.ts";
 import { PtListText, tracedPlaces } from "./script_pt_lists.ts";
 import { NoText, WayTexts } from "./script_pt_ways.ts";
 
-/** How {@linkcode PtScriptWriter} writes. */
+/** Options of {@linkcode PtScriptWriter}. */
 export interface PtScriptOptions {
-  /** The names of all events of the recording. */
+  /** Names of all events of the recording. */
   readonly eventNames: readonly string[];
-  /** Samples that are made of the trace. */
+  /** Selection of the samples that are synthesized. */
   readonly itrace: ItraceOptions;
   /** The event that recorded the trace. */
   readonly event: PerfEvent;
-  /** The periods of all events, for those whose records of PEBS are in the trace; 0 of those with a frequency. */
+  /** Periods of all events, for PEBS records in the trace; 0 for events with a frequency. */
   readonly periods: readonly bigint[];
-  /** Fields that are asked for. */
+  /** Requested fields. */
   readonly wish: FieldWish | undefined;
-  /** Reads the code between the branches of stacks, where that is printed. */
+  /** Reads the code between the branches of stacks, if it is printed. */
   readonly blockCode?: ObjectCodeReader | undefined;
   /** Architecture of the recorded machine. */
   readonly arch?: string | undefined;
   /** Whether times have nanoseconds. */
   readonly nanoseconds: boolean;
-  /** Width of objects in a call trace; 0 if they are as long as they are. */
+  /** Width of objects in a call trace; 0 for no padding. */
   readonly objectWidth: number;
-  /** Whether the trace is that of CPUs, and its samples have a number. */
+  /** Whether the trace is per CPU, so that samples have a CPU number. */
   readonly hasCpu: boolean;
   /** Whether samples have times. */
   readonly timed: boolean;
-  /** Ratio of the TSC to the bus clock; 0 if it is not known. */
+  /** Ratio of the TSC to the bus clock; 0 if unknown. */
   readonly maxNonTurboRatio: number;
-  /** Frequency of the TSC, Hz. */
+  /** Frequency of the TSC in Hz. */
   readonly ticksPerSecond: number;
-  /** Whether samples have call chains that are printed. */
+  /** Whether call chains of samples are printed. */
   readonly chains: boolean;
-  /** Whether there are branches, or recorded events of the hardware, as perf calls them. */
+  /** Whether there are branches, or recorded events of perf's hardware type. */
   readonly hardware: boolean;
 }
 
-/** Columns of a period, at least. */
+/** Minimum width of a period. */
 export const PERIOD_WIDTH = 10;
 
-/** Fields that are printed. */
+/** Printed fields. */
 type Has = Readonly<Partial<Record<ScriptField, boolean>>>;
 
 const encoder = new TextEncoder();
@@ -85,7 +85,7 @@ const SYNTH_NAMES: Readonly<Record<number, string>> = {
   [SAMPLE.EVENT]: "evt",
 };
 
-/** Control flow events by type, and what belongs to them (SDM, "Control Flow Event (CFE) Packet"). */
+/** Control flow events by type (SDM, "Control Flow Event (CFE) Packet"). */
 const EVENT_TYPES: Readonly<Record<number, string>> = {
   1: "INTR",
   2: "IRET",
@@ -102,7 +102,7 @@ const EVENT_TYPES: Readonly<Record<number, string>> = {
 };
 const EVENT_DATA: Readonly<Record<number, string>> = { 0: "PFA", 1: "VMXQ", 2: "VMXR" };
 
-/** Names of flags of branches (`sample_flags` of tools/perf/util/event.c). */
+/** Names of branch flags (`sample_flags` of tools/perf/util/event.c). */
 const FLAG_NAMES: ReadonlyMap<number, string> = new Map([
   [IP_FLAG.BRANCH | IP_FLAG.CALL, "call"],
   [IP_FLAG.BRANCH | IP_FLAG.RETURN, "return"],
@@ -121,10 +121,13 @@ const FLAG_NAMES: ReadonlyMap<number, string> = new Map([
   [IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.VMEXIT, "vmexit"],
 ]);
 
-/** A letter a bit (`PERF_IP_FLAG_CHARS`). */
+/** A letter for each bit (`PERF_IP_FLAG_CHARS`). */
 const FLAG_LETTERS = "bcrosyiABExgh";
 
-/** The bytes of a payload, the lowest first, if they are text up to zeros: perf prints it beside the number. */
+/**
+ * The bytes of a payload, lowest first, if they are text followed by zeros. perf prints it beside
+ * the number.
+ */
 function payloadText(high: number, low: number): string {
   let text = "";
   let ended = false;
@@ -137,7 +140,7 @@ function payloadText(high: number, low: number): string {
   return text;
 }
 
-/** Flags of a sample as perf prints them. */
+/** Formats the flags of a sample as perf does. */
 export function ipFlagsText(flags: number): string {
   const plain = flags & ~IP_FLAG.IN_TX;
   const extra = (flags & IP_FLAG.IN_TX) === 0 ? "" : "(x)";
@@ -157,7 +160,7 @@ export function ipFlagsText(flags: number): string {
   return text;
 }
 
-/** What belongs to an event. */
+/** Formats the data of an event. */
 function eventData({ words, lists }: PtSampleRows, row: number): string {
   let list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
   if (list < 0) return "";
@@ -174,7 +177,7 @@ function eventData({ words, lists }: PtSampleRows, row: number): string {
   return text;
 }
 
-/** The fields of instructions and branches, and those of other events. */
+/** The fields of instructions and branches, or those of other events. */
 function fieldsOf(
   { wish, timed, hasCpu, event, chains, hardware }: PtScriptOptions,
   isSynth: boolean,
@@ -188,7 +191,7 @@ function fieldsOf(
     for (const field of wish.add) fields.add(field);
     for (const field of wish.remove) fields.delete(field);
   }
-  // perf prints call chains with their functions, except where events of the type came before them.
+  // perf prints call chains with their functions, unless events of the type come first.
   if (chains && (isSynth || !hardware)) {
     for (const f of ["ip", "sym"] as const) if (wish?.remove.has(f) !== true) fields.add(f);
   }
@@ -198,7 +201,7 @@ function fieldsOf(
   if ((sampleType & PERF_SAMPLE_TID) === 0) {
     for (const f of ["tid", "pid"] as const) fields.delete(f);
   }
-  // The ends of branches have an object each.
+  // Each end of a branch has its own object.
   const isStack = (["brstack", "brstacksym", "brstackoff"] as const).some((f) => fields.has(f));
   const isAddress = fields.has("ip") || fields.has("addr") || fields.has("callindent");
   if (!isAddress) fields.delete("sym");
@@ -208,26 +211,26 @@ function fieldsOf(
 }
 
 /**
- * Writes the samples that were made of a trace as `perf script --itrace` prints them: the text is that
- * of perf 6.1 (tools/perf/builtin-script.c).
+ * Writes samples synthesized from a trace in the format of `perf script --itrace` 6.1
+ * (tools/perf/builtin-script.c).
  */
 export class PtScriptWriter {
-  // One class: perf's print functions one after the other, which share the row that is being written.
+  // One class: perf's print functions in sequence, which share the current row.
 
-  /** What was written and not yet taken. */
+  /** Text that was not written out yet. */
   readonly text: ByteText = new ByteText();
   readonly #names: PtNames;
   readonly #code: PtCode;
   readonly #history: PtHistory;
   readonly #options: PtScriptOptions;
   readonly #fields: readonly Has[];
-  /** Whether fields are those of perf, where a branch has its target. */
+  /** Whether fields are perf's default, in which a branch has its target. */
   readonly #hasDefault: boolean;
-  /** Texts of events by kind of sample, numbers of the pool; and of those that were recorded. */
+  /** Numbers in the pool of the events' texts, by kind of sample, and of recorded events. */
   readonly #eventTexts: number[] = [];
   readonly #recordedTexts: readonly number[];
   readonly #pool = new TextPool();
-  /** Number of what follows an address, by place and fields. */
+  /** Number of the text after an address, by place and fields. */
   #ends = new Int32Array(0);
   readonly #flags = new Map<number, number>();
   readonly #insns: number[] = [];
@@ -246,16 +249,16 @@ export class PtScriptWriter {
   readonly #blocks: BranchBlocks | undefined;
   #seconds = -1;
   #secondsText = "";
-  /** When {@linkcode PtScriptWriter.rows} has to ask for other samples, ns. */
+  /** Time in ns at which {@linkcode PtScriptWriter.rows} calls `others` next. */
   #nextOther = -Infinity;
-  /** Where the period of the row that was written last begins in the text; -1 if it is not printed. */
+  /** Position of the last row's period in the text; -1 if it is not printed. */
   periodAt: number = -1;
-  /** Columns of the names of events. */
+  /** Width of event names. */
   readonly nameWidth: number;
-  /** Width that names in a call trace have at present. */
+  /** Current width of names in a call trace. */
   #spacing = 0;
 
-  /** Begins with nothing. */
+  /** Creates the writer. */
   constructor(
     { code, sideband: { history } }: Pick<PtTrace, "code" | "sideband">,
     names: PtNames,
@@ -266,7 +269,7 @@ export class PtScriptWriter {
     this.#history = history;
     this.#options = options;
     const { wish } = options;
-    // perf takes flags for no field.
+    // perf does not count flags as a field.
     this.#hasDefault = wish === undefined ||
       (wish.isChange && [...wish.add, ...wish.remove].every((field) => field === "flags"));
     this.#fields = [fieldsOf(options, false), fieldsOf(options, true)];
@@ -289,7 +292,7 @@ export class PtScriptWriter {
       ...events,
       ...Object.entries(SYNTH_NAMES).map(([k, v]) => [Number(k), v] as const),
     ];
-    // perf leaves room for the names of those that were asked for, and of all that were recorded.
+    // perf makes room for the names of requested kinds, and of all recorded events.
     const { itrace } = options;
     const isMade: Readonly<Record<number, boolean>> = {
       [SAMPLE.INSTRUCTIONS]: itrace.instructions !== undefined,
@@ -306,29 +309,29 @@ export class PtScriptWriter {
     this.#recordedTexts = options.eventNames.map(text);
   }
 
-  /** Pieces of code between branches, if they are printed. */
+  /** Numbers of pieces of code between branches, if they are printed. */
   get code(): CodePieces | undefined {
     return this.#blocks;
   }
 
   /**
-   * Writes the callers of a sample that was recorded, from `lists` as `PtSampleRows` has them; the names of
-   * their places are known. Returns how many there are.
+   * Writes the callers of a recorded sample, from `lists` as in `PtSampleRows`. Their places' names
+   * are known. Returns their number.
    */
   callers(text: ByteText, lists: Int32Array, at: number): number {
     return (this.#lists[0] as PtListText).callers(text, lists, at);
   }
 
-  /** Writes its branch stack, if that is a field. */
+  /** Writes the sample's branch stack, if that is a field. */
   branchStack(text: ByteText, lists: Int32Array, at: number): void {
     (this.#lists[0] as PtListText).branchStack(text, lists, at);
   }
 
   /**
-   * Writes rows; the names of their places are known.
+   * Writes rows. Their places' names are known.
    *
-   * @param others Called before the first row at or after the time that it returned last, ns: writes
-   *   other samples up to the row's time.
+   * @param others Writes other samples up to a row's time. It is called before the first row at or
+   * after the time (ns) that it returned last.
    */
   rows(
     rows: PtSampleRows,
@@ -346,7 +349,7 @@ export class PtScriptWriter {
     }
   }
 
-  /** Writes a row; the names of its places are known. */
+  /** Writes a row. Its places' names are known. */
   row(rows: PtSampleRows, row: number, insnTexts: readonly string[]): void {
     this.periodAt = -1;
     const { words, time, value } = rows;
@@ -358,7 +361,7 @@ export class PtScriptWriter {
       return;
     }
     const { text } = this;
-    // A record of PEBS is a sample of an event that was recorded.
+    // A PEBS record is a sample of a recorded event.
     const isSynth = kind > SAMPLE.TRANSACTIONS && kind < SAMPLE.PEBS;
     const has = this.#fields[isSynth ? 1 : 0] as Has;
     const chain = this.#options.chains && has.ip === true && kind !== SAMPLE.BRANCHES &&
@@ -396,7 +399,7 @@ export class PtScriptWriter {
     text.byte(NEWLINE);
   }
 
-  /** Instructions per core clock, rounded down as perf does, and both. */
+  /** Writes instructions per core clock, rounded down as in perf, and both numbers. */
   #putIpc(words: Int32Array, at: number): void {
     const insns = words[at + SAMPLE_WORD.IPC_INSNS] as number;
     const cycles = words[at + SAMPLE_WORD.IPC_CYCLES] as number;
@@ -405,7 +408,7 @@ export class PtScriptWriter {
     this.text.string(` \t IPC: ${Math.floor(ipc / 100)}.${part} (${insns}/${cycles}) `);
   }
 
-  /** All up to the time. */
+  /** Writes all fields up to the time. */
   #start(
     words: Int32Array,
     at: number,
@@ -436,7 +439,7 @@ export class PtScriptWriter {
     text.pooled(this.#prefix, 0);
   }
 
-  /** The text of what is noted of a line's start. */
+  /** Formats the start of a line. */
   #prefixText(has: Has, pid: number): string {
     const [tid, cpu, comm] = [this.#tid, this.#cpu, this.#comm];
     let text = "";
@@ -466,7 +469,7 @@ export class PtScriptWriter {
       ": ";
   }
 
-  /** Number of the text of flags. */
+  /** Number of the flags' text. */
   #flagsText(flags: number): number {
     let number = this.#flags.get(flags);
     if (number === undefined) {
@@ -477,7 +480,7 @@ export class PtScriptWriter {
     return number;
   }
 
-  /** All of a branch after the time. The same ways are gone again and again: each is a text. */
+  /** Writes all fields of a branch after the time. Branches repeat, so their texts are cached. */
   #way(words: Int32Array, at: number, has: Has, insnTexts: readonly string[]): void {
     const { text } = this;
     const number = this.#ways.find(words, at);
@@ -486,7 +489,7 @@ export class PtScriptWriter {
       return;
     }
     const out = this.#scratch;
-    // A branch stands for itself alone.
+    // The period of a branch is 1.
     const name = this.#eventTexts[SAMPLE.BRANCHES] as number;
     this.#head(out, name, 1, words[at + SAMPLE_WORD.FLAGS] as number, has);
     this.#edge(out, words, at, has);
@@ -497,7 +500,7 @@ export class PtScriptWriter {
     if (number === NoText.NEW) this.#ways.keep(words, at, this.#pool.add(bytes));
   }
 
-  /** What is before the addresses of a line, and after its time. */
+  /** Writes the fields between time and addresses. */
   #head(
     text: ByteText,
     name: number,
@@ -517,7 +520,7 @@ export class PtScriptWriter {
     if (has.flags) text.pooled(this.#pool, this.#flagsText(flags));
   }
 
-  /** From where to where a branch goes. */
+  /** Writes source and target of a branch. */
   #edge(text: ByteText, words: Int32Array, at: number, has: Has): void {
     if (has.ip) this.#address(text, words, at + SAMPLE_WORD.FROM_HI, has);
     if (has.addr || this.#hasDefault) {
@@ -534,7 +537,7 @@ export class PtScriptWriter {
     text.pooled(this.#pool, number);
   }
 
-  /** An address with a space before it, and what it is. */
+  /** Writes a space, an address, and its fields. */
   #address(text: ByteText, words: Int32Array, at: number, has: Has): void {
     text.byte(0x20);
     text.hex16(words[at] as number, words[at + 1] as number);
@@ -549,9 +552,9 @@ export class PtScriptWriter {
     text.pooled(this.#pool, this.#end(words[to + 2] as number, has));
   }
 
-  /** Number of what follows the address of a place. */
+  /** Number of the text after a place's address. */
   #end(place: number, has: Has): number {
-    // Events that perf makes up may have other fields.
+    // Synthesized events can have other fields.
     const n = 2 * (place + 1) + (has === this.#fields[0] ? 0 : 1);
     if (n >= this.#ends.length) {
       const ends = new Int32Array(Math.max(this.#ends.length * 2, n + 2, 256)).fill(-1);
@@ -576,7 +579,10 @@ export class PtScriptWriter {
     return offset ? `${name}+0x${(this.#names.offsets[place] as number).toString(16)}` : name;
   }
 
-  /** The line of a call trace: what is called or returned from, as deep as it is. */
+  /**
+   * Writes the line of a call trace: the function that is called or returned from, indented by
+   * depth.
+   */
   #callIndent(
     words: Int32Array,
     at: number,
@@ -611,14 +617,14 @@ export class PtScriptWriter {
         length = indent + 16;
       }
     }
-    // Columns change seldom.
+    // The width changes rarely.
     if (length > this.#spacing || (length > 0 && length < this.#spacing - 52)) {
       this.#spacing = Math.ceil((length + 4) / 32) * 32;
     }
     for (let i = length; i < this.#spacing; i++) text.byte(0x20);
   }
 
-  /** What an event says, as wide as perf makes it. */
+  /** Writes the data of an event with perf's width. */
   #payload(kind: number, flags: number, high: number, value: number, data: string): void {
     const text = this.#payloadText(kind, flags & 1, high >>> 0, value) + data;
     this.text.string(text.length > 0 ? text.padEnd(34) : text);
@@ -629,7 +635,7 @@ export class PtScriptWriter {
     const low = value >>> 0;
     switch (kind) {
       case SAMPLE.PTWRITE:
-        // The halves are never one number: it would be rounded.
+        // The halves are printed separately, since a single number would be rounded.
         return ` IP: ${isAt} payload: ${
           high === 0 ? hex(low) : hex(high) + low.toString(16).padStart(8, "0")
         } ${payloadText(high, low)} `;

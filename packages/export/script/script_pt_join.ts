@@ -19,29 +19,34 @@ import {
 import { PERIOD_WIDTH, type PtScriptWriter } from "./script_pt.ts";
 import { PtScriptMaker, type PtScriptPart } from "./script_pt_maker.ts";
 
-/** Maximum number of parts per thread whose text waits for its turn. */
+/** Limit of a thread's finished parts that wait to be written. */
 const WAITING = 2;
-/** Bytes of a range where each branch or instruction is a line: there is up to a thousand times as much text. */
+/**
+ * Bytes of a range if each branch or instruction is a line, which has up to a thousand times as
+ * many bytes.
+ */
 const TEXT_RANGE = 1 << 15;
-/** From which period on, in ticks or ns, samples of instructions are few lines. */
+/** Period, in ticks or ns, from which samples of instructions are few lines. */
 const SELDOM = 10_000;
-/** How far one CPU may be ahead of another while one thread merges their samples, ns. */
+/**
+ * Distance in ns by which one CPU may be ahead of another while one thread merges their samples.
+ */
 const SLICE = 100_000;
 
-/** A recording whose samples are written, with what takes its ranges. */
+/** A recording whose samples are written, with the sink of its ranges. */
 export interface PtScriptWhole extends PtWhole<PtScriptPart> {
-  /** The names of its places. */
+  /** Names of the places. */
   readonly names: PtNames;
-  /** Writes a line. */
+  /** Writes lines. */
   readonly writer: PtScriptWriter;
-  /** What samples are made, and of which part. */
+  /** Selection of the samples. */
   readonly options: ScriptSamplesOptions;
 }
 
-/** How samples are made, except how they are handed on. */
+/** Selection of the samples, without the options for delivering them. */
 export type ScriptSamplesOptions = Omit<SamplesOptions, "merge" | "idle" | "recorded">;
 
-/** A recording whose samples are written, with what takes its ranges. */
+/** Adds the sink of ranges to a recording. */
 export function scriptWhole(whole: Omit<PtScriptWhole, "sink">): PtScriptWhole {
   const { trace, options, writer, names } = whole;
   return {
@@ -55,43 +60,44 @@ export function scriptWhole(whole: Omit<PtScriptWhole, "sink">): PtScriptWhole {
   };
 }
 
-/** How samples are written. */
+/** Output options. */
 export interface PtScriptOrder {
-  /** Takes text. */
+  /** Receives the text. */
   readonly write: (text: Uint8Array) => void;
   /**
-   * Called before the first line at or after the time that it returned last, ns: writes other samples up to the
-   * line's time.
+   * Writes other samples up to a line's time. It is called before the first line at or after the
+   * time (ns) that it returned last.
    */
   readonly others: (ns: number) => number;
-  /** Called with the bytes that were decoded since the call before. */
+  /** Called with the number of bytes decoded since the last call. */
   readonly progress?: PtWorkers["progress"];
-  /** Samples that were recorded, if they get lists. */
+  /** Recorded samples, if they get call chains or branch stacks. */
   readonly recorded?: RecordedSamples;
-  /** Called with what makes the samples, where one thread makes them, before the first. */
+  /** Called before the first sample with the maker of samples, if a single thread makes them. */
   readonly begins?: (samples: PtSamples) => void;
 }
 
 /** Counts of the output. */
 export interface WrittenPtScript extends LeftOut {
-  /** Figures. */
+  /** Counts of the trace. */
   readonly counts: PtCounts;
-  /** How many samples. */
+  /** Number of samples. */
   readonly printed: number;
-  /** 1 for each place that is in a line; `undefined` if that is not known. */
+  /** 1 for each place in a line; `undefined` if unknown. */
   readonly met: Uint8Array | undefined;
-  /** By several threads: how many ranges there were, and how many were decoded again. */
+  /** With several threads: number of ranges, and of ranges that were decoded again. */
   readonly joined?: { readonly ranges: number; readonly again: number };
 }
 
-/** Whether about each branch or instruction is a line. */
+/** Whether there is about one line per branch or instruction. */
 export function hasManyLines({ branches, instructions }: ItraceOptions): boolean {
   return branches || (instructions !== undefined && instructions.period < SELDOM);
 }
 
 /**
- * Writes the samples of a trace: by several threads, or by this one alone if that is not possible (see `areLocal`,
- * `joinRanges`). The lines are the same: in order of time, and of buffers where times are the same.
+ * Writes the samples of a trace: with several threads, or with this one if that is not possible
+ * (see `areLocal`, `joinRanges`). The lines are equal: in time order, at equal times in buffer
+ * order.
  *
  * @param workers The threads, if any.
  */
@@ -162,19 +168,22 @@ async function byOneThread(
 
 /** A buffer whose parts are written. */
 interface Lane {
-  /** Parts of which lines are left: none is without lines. */
+  /** Parts with remaining lines. */
   readonly parts: PtScriptPart[];
-  /** The line of the first of them that comes next; the piece of the text that it is in, and where. */
+  /**
+   * Number of the next line in the first part; index of its piece of text, and position in the
+   * piece.
+   */
   line: number;
   piece: number;
   at: number;
-  /** No line that is still to come has a time before this one, ns. */
+  /** Time in ns that no further line precedes. */
   bound: number;
-  /** Instructions that passed since the last sample. */
+  /** Instructions since the last sample. */
   passed: number;
 }
 
-/** A part, and whether it is the last of its buffer. */
+/** A part, with whether it is the last of its buffer. */
 interface Placed {
   readonly part: PtScriptPart;
   readonly isLast: boolean;
@@ -192,7 +201,10 @@ class ScriptJoin implements PtJoiner<PtScriptPart, Placed> {
   readonly #met = new MetPlaces();
   #nextOther = -Infinity;
 
-  /** @param merge Whether the lines of all buffers are put in order of time; the buffers follow each other without it. */
+  /**
+   * @param merge Whether lines of all buffers are merged by time. Otherwise buffers follow each
+   * other.
+   */
   constructor(lanes: number, merge: boolean, order: PtScriptOrder) {
     this.#merge = merge;
     this.#order = order;
@@ -202,7 +214,7 @@ class ScriptJoin implements PtJoiner<PtScriptPart, Placed> {
     );
   }
 
-  /** 1 for each place that is in a line. */
+  /** 1 for each place in a line. */
   met(count: number): Uint8Array {
     return this.#met.of(count);
   }
@@ -236,27 +248,27 @@ class ScriptJoin implements PtJoiner<PtScriptPart, Placed> {
     return (this.#lanes[index] as Lane).bound;
   }
 
-  /** Writes what waits for other buffers. */
+  /** Writes the lines that wait for other buffers. */
   finish(): void {
     for (const lane of this.#lanes) lane.bound = Infinity;
     this.#writeMerged();
   }
 
-  /** Writes the lines that come before all that is still to come. */
+  /** Writes the lines that precede all lines still to come. */
   #writeMerged(): void {
     let bound = Infinity;
     for (const lane of this.#lanes) bound = Math.min(bound, lane.bound);
     for (;;) {
       let first: Lane | undefined;
       let time = bound;
-      // Of lines at the same time, those of the first buffer come first.
+      // At equal times, lines of the first buffer come first.
       let [before, through] = [bound, Infinity];
       for (const lane of this.#lanes) {
         const next = lane.parts[0]?.times[lane.line];
         if (next === undefined) continue;
         if (next < time) {
           if (first !== undefined) before = Math.min(before, time);
-          // Those before it in the list have later lines.
+          // Earlier lanes have later lines.
           [first, time, through] = [lane, next, Infinity];
         } else through = Math.min(through, next);
       }
@@ -265,7 +277,7 @@ class ScriptJoin implements PtJoiner<PtScriptPart, Placed> {
     }
   }
 
-  /** Writes the next lines of a buffer: those before a time, and up to another. */
+  /** Writes a buffer's next lines: those before a time, and up to another time. */
   #writeLines(lane: Lane, before: number, through: number): void {
     const { write, others } = this.#order;
     for (let part = lane.parts[0]; part !== undefined; part = lane.parts[0]) {
@@ -298,7 +310,7 @@ class ScriptJoin implements PtJoiner<PtScriptPart, Placed> {
   }
 }
 
-/** Lets the first sample of an instruction in a part stand for instructions before the part as well. */
+/** Adds instructions before the part to the period of its first instruction sample. */
 function addPeriod({ text, lengths, first }: PtScriptPart, more: number): void {
   if (first === undefined) return;
   let { at } = first;

@@ -13,16 +13,16 @@ import type { BlockPlaces, BranchBlocks, RecordedBranch, SampleEnd } from "./scr
 import { branchFlags } from "./script_extras.ts";
 import type { ScriptField } from "./script_fields.ts";
 
-/** Writes the call chains and branch stacks of samples synthesized from a trace, as perf does. */
+/** Writes the call chains and branch stacks of synthesized samples in perf's format. */
 export class PtListText {
   readonly #code: PtCode;
   readonly #names: PtNames;
   readonly #has: Readonly<Partial<Record<ScriptField, boolean>>>;
-  /** Writes what follows an address: function, object, line. */
+  /** Writes the fields after an address: function, object, line. */
   readonly #putEnd: (text: ByteText, place: number) => void;
   readonly #blocks: BranchBlocks | undefined;
 
-  /** Prepares for the fields of an event. */
+  /** Prepares the fields of an event. */
   constructor(
     code: PtCode,
     names: PtNames,
@@ -37,7 +37,7 @@ export class PtListText {
     this.#putEnd = putEnd;
   }
 
-  /** Writes the address of a sample and its callers, a line each. */
+  /** Writes the address of a sample and its callers, one line each. */
   chain(text: ByteText, { words, lists }: PtSampleRows, row: number): void {
     const at = row * SAMPLE_WORDS;
     text.byte(0x0a);
@@ -50,7 +50,7 @@ export class PtListText {
     this.callers(text, lists, words[at + SAMPLE_WORD.LISTS] as number);
   }
 
-  /** Writes the callers of the lists that begin at `list`, a line each; returns how many there are. */
+  /** Writes the callers in the lists at `list`, one line each. Returns their number. */
   callers(text: ByteText, lists: Int32Array, list: number): number {
     const count = lists[list++] as number;
     for (let n = count; n > 0; n--, list += CHAIN_WORDS) {
@@ -64,7 +64,7 @@ export class PtListText {
     return count;
   }
 
-  /** A line: of the kernel the address, of a file its offset there. */
+  /** Writes a line: the address in the kernel, the offset in a file. */
   #frame(text: ByteText, hi: number, lo: number, place: number): void {
     text.byte(0x09);
     if (hi < 0 || place < 0) text.hex16(hi, lo);
@@ -96,7 +96,7 @@ export class PtListText {
     });
   }
 
-  /** Writes the code between the branches of the lists that begin at `list`. */
+  /** Writes the code between the branches in the lists at `list`. */
   #putBlocks(text: ByteText, lists: Int32Array, list: number, end: SampleEnd): void {
     const { brstackinsn, brstackinsnlen } = this.#has;
     if (this.#blocks === undefined || !(brstackinsn || brstackinsnlen)) return;
@@ -114,7 +114,7 @@ export class PtListText {
     this.#blocks.put(text, branches, end, brstackinsnlen === true);
   }
 
-  /** Writes the branch stack of the lists that begin at `list`. */
+  /** Writes the branch stack in the lists at `list`. */
   branchStack(text: ByteText, lists: Int32Array, list: number): void {
     const { brstack, brstacksym, brstackoff } = this.#has;
     if (!(brstack || brstacksym || brstackoff)) return;
@@ -149,12 +149,12 @@ export class PtListText {
   }
 }
 
-/** Flags of a branch as a branch stack has them. */
+/** Converts a branch's flags to those of a recorded branch stack. */
 function recordedFlags(flags: number): number {
   return ((flags & IP_FLAG.IN_TX) !== 0 ? 4 : 0) | ((flags & IP_FLAG.TX_ABORT) !== 0 ? 8 : 0);
 }
 
-/** What is known of the places of a trace, for the code between branches. */
+/** Look-up of a trace's places, for the code between branches. */
 export function tracedPlaces({ table, objects }: PtCode, names: PtNames): BlockPlaces {
   return {
     object: (place) => objects[table.object[place] as number],

@@ -5,54 +5,55 @@ import { MetPlaces, type PartEnd, type PtSamples } from "@perfdata/pt/samples";
 import type { PtScriptWriter } from "./script_pt.ts";
 
 /**
- * Position in a part's text of the first period of an instruction sample, to which the count of the
- * previous part is added.
+ * Position in a part's text of the first period of an instruction sample. The count of the previous
+ * part is added to this period.
  */
 export interface FirstPeriod {
-  /** Number of its line. */
+  /** Number of the line. */
   readonly line: number;
   /** Bytes before it in the part. */
   readonly at: number;
-  /** The instructions of the part that it stands for. */
+  /** Instructions of the part in this period. */
   readonly period: number;
 }
 
 /** Text of a part of a buffer's trace. */
 export interface PtScriptPart extends PartEnd {
-  /** The text, in pieces of whole lines. */
+  /** The text in pieces of whole lines. */
   readonly text: Uint8Array<ArrayBuffer>[];
-  /** When the sample of each line is, ns. */
+  /** Time of each line's sample in ns. */
   readonly times: Float64Array<ArrayBuffer>;
-  /** Bytes of each. */
+  /** Bytes of each line. */
   readonly lengths: Int32Array<ArrayBuffer>;
-  /** No sample after the part has a time before this one, ns. */
+  /** Time in ns that no sample after the part precedes. */
   readonly bound: number;
-  /** Where the first sample of an instruction is printed, if it is. */
+  /** The first printed instruction sample, if there is one. */
   readonly first: FirstPeriod | undefined;
-  /** Places in it. */
+  /** Places in the text. */
   readonly met: Int32Array<ArrayBuffer>;
 }
 
-/** Makes the text of parts of buffers: the samples, each a line, and when they are. */
+/** Makes the text of parts of buffers: one line per sample, with its time. */
 export class PtScriptMaker implements PtPartSink<PtScriptPart> {
   readonly #samples: PtSamples;
   readonly #writer: PtScriptWriter;
   readonly #names: PtNames;
   readonly #met = new MetPlaces();
-  /** Whether what comes is before the part: it is not printed. */
+  /** Whether samples precede the part, so that they are not printed. */
   #isQuiet = false;
   #text: Uint8Array<ArrayBuffer>[] = [];
   #times = new Float64Array(1024);
   #lengths = new Int32Array(1024);
   #lines = 0;
-  /** Bytes of the text that was taken from the writer. */
+  /** Bytes that were taken from the writer. */
   #bytes = 0;
   #first: FirstPeriod | undefined;
 
   /**
-   * Prints samples.
+   * Creates the maker.
    *
-   * @param samples Makes the samples, not in order of time, and calls `print` of this where its rows may be used.
+   * @param samples Creates the maker of samples, which are unsorted. It calls `print` when rows are
+   * ready.
    */
   constructor(
     samples: (idle: () => Promise<void>) => PtSamples,

@@ -19,7 +19,7 @@ import { PRINTED_PT, PRINTED_RECORDINGS, printedName } from "./testing.ts";
 
 const FRAME = { inlined: false, column: 0, discriminator: 0, linkageName: undefined } as const;
 
-/** Symbols of the code: `main` before 10, `leaf` from there on, and a line of source for each even address. */
+/** Symbols: `main` before 10, `leaf` from 10 on, and a source line for each even address. */
 function resolver(): SymbolResolver {
   const object = { kind: "elf", path: FILE } as const;
   const writer = new SymbolBundleWriter();
@@ -44,7 +44,7 @@ function resolver(): SymbolResolver {
 }
 
 interface Wish {
-  /** The letters of `--itrace`. */
+  /** Letters of `--itrace`. */
   readonly itrace: string;
   readonly fields?: string;
   readonly nanoseconds?: boolean;
@@ -53,7 +53,7 @@ interface Wish {
   readonly symbols?: boolean;
 }
 
-/** A recording that was opened, with how its samples are written. */
+/** An opened recording, with its script options. */
 async function opened(
   recording: Small,
   { itrace: letters, fields, nanoseconds = false, objectWidth = 0, symbols = false }: Wish,
@@ -82,7 +82,10 @@ async function opened(
   });
 }
 
-/** The lines of a recording's samples; `others` are times of other lines, ns since the recording's first packet. */
+/**
+ * The lines of a recording's samples. `others` are times of other lines in ns since the first
+ * packet.
+ */
 async function lines(
   recording: Small,
   wish: Wish,
@@ -111,7 +114,7 @@ for (const printed of PRINTED_PT) {
   });
 }
 
-/** What branches are, in the order in which {@link PRINTED_RECORDINGS} has those of `calls`: kind, from, to. */
+/** The branches in `calls` of {@link PRINTED_RECORDINGS}, in order: kind, from, to. */
 const WAYS = [
   ...["call main+0x0 leaf+0x0", "return leaf+0x2 main+0x5", "call main+0x5 leaf+0x0"],
   ...["return leaf+0x2 main+0xa", "jmp main+0xa main+0x0", "call main+0x0 leaf+0x0"],
@@ -122,7 +125,7 @@ const WAYS = [
 ];
 const CALLS = PRINTED_RECORDINGS["calls"] as Small;
 
-Deno.test("PtScriptWriter: symbols of both ends have the distance from their start", async () => {
+Deno.test("PtScriptWriter: symbols at both ends have the distance from their start", async () => {
   const fields = "flags,ip,addr,sym,symoff";
   const found = await lines(CALLS, { itrace: "b", fields, symbols: true });
   assertEquals(
@@ -142,13 +145,13 @@ Deno.test("PtScriptWriter: symbols of both ends have the distance from their sta
   );
 });
 
-Deno.test("PtScriptWriter: a line of source follows the addresses that have one, without its directory", async () => {
+Deno.test("PtScriptWriter: a source line without directory follows each address that has one", async () => {
   const { lines: found } = await lines(CALLS, {
     itrace: "i1i",
     fields: "ip,sym,srcline",
     symbols: true,
   });
-  // 1000 1010 1011 1012 1005: those with even addresses; the line is 100 and the offset.
+  // 1000 1010 1011 1012 1005: the even addresses have lines, 100 plus the offset.
   assertEquals(found.slice(0, 8), [
     ...["             1000 main", "  small.c:100", "             1010 leaf", "  small.c:116"],
     ...[
@@ -160,19 +163,19 @@ Deno.test("PtScriptWriter: a line of source follows the addresses that have one,
   ]);
 });
 
-Deno.test("PtScriptWriter: callindent has each call four columns deeper than its caller", async () => {
+Deno.test("PtScriptWriter: callindent indents each call by four columns more than its caller", async () => {
   const wish = { itrace: "cr", fields: "callindent,dso", symbols: true };
   const found = (await lines(CALLS, wish)).lines.map((line) => line.split("\t"));
-  // Names of what is called or returned from: leaf is one deep when main is at 0.
+  // The functions that are called or returned from: leaf has depth 1, main has 0.
   assertEquals(found.map(([, name]) => name?.trimEnd()).slice(0, 4), Array(4).fill("    leaf"));
   assertEquals(new Set(found.map(([, name]) => (name?.length ?? 0) % 32)), new Set([0]));
   assertEquals(found.map(([object]) => object).slice(0, 2), ["(/bin/small)", "(/bin/small)"]);
   const narrow = (await lines(CALLS, { ...wish, objectWidth: 8 })).lines;
-  // Seven letters, filled up to eight.
+  // Seven letters, padded to eight.
   assertEquals(narrow[0]?.split("\t")[0], "(/bin/sm )");
 });
 
-Deno.test("PtScriptWriter: branch stacks have symbols with distances, the newest branch first", async () => {
+Deno.test("PtScriptWriter: branch stacks have symbols with distances, newest branch first", async () => {
   const { lines: found } = await lines(CALLS, {
     itrace: "i3il2",
     fields: "brstacksym",
@@ -191,11 +194,11 @@ Deno.test("PtScriptWriter: branch stacks have symbols with distances, the newest
 Deno.test("ipFlagsText: known flags have a name, others a letter each, transactions an x", () => {
   assertEquals(ipFlagsText(1 | 2).trimEnd(), "call");
   assertEquals(ipFlagsText(1 | 2 | 1 << 10), "call              (x)");
-  // Begin and end of tracing with a kind; bits 8 and 9.
+  // Start and end of tracing with a kind; bits 8 and 9.
   assertEquals(ipFlagsText(1 | 2 | 1 << 8).trimEnd(), "tr strt call");
   assertEquals(ipFlagsText(1 | 4 | 1 << 9).trimEnd(), "tr end  return");
   assertEquals(ipFlagsText(1 | 4 | 1 << 9 | 1 << 10), "tr end  return    (x)");
-  // b, c, r, o: a call that is a return as well is none of the kinds.
+  // b, c, r, o: a call that is also a return has no name.
   assertEquals(ipFlagsText(15), "bcro");
   assertEquals(ipFlagsText(0), "");
 });
@@ -238,7 +241,7 @@ for (
   const wish of [
     { itrace: "b", fields: "+flags,+addr", symbols: true },
     { itrace: "i1i", nanoseconds: true, symbols: true },
-    // Instructions that passed before a range count for its first sample.
+    // Instructions before a range count for its first sample.
     { itrace: "i1000ns" },
     { itrace: "i2048tbe" },
     { itrace: "i4096t", fields: "-period" },
@@ -260,7 +263,7 @@ for (
   });
 }
 
-Deno.test("writePtScript: other samples are asked for before the first line at or after their time", async () => {
+Deno.test("writePtScript: other samples are written before the first line at or after their time", async () => {
   const wish = { itrace: "b", fields: "time", nanoseconds: true };
   const { lines: plain, whole } = await lines(LONG, wish);
   const { origin } = whole.trace.clock;
@@ -281,7 +284,8 @@ Deno.test("writePtScript: other samples are asked for before the first line at o
     });
     const found = written.split("\n").slice(0, -1);
     assertEquals(found.filter((line) => line !== "other"), plain);
-    // By hand: the first line, then each first one that is 3000 ns or more after the one before.
+    // Computed by hand: the first line, then each first line that is 3000 ns or more after the
+    // last.
     const times = plain.map((line) => Number(line.trim().replace(":", "").replace(".", "")));
     const wanted: number[] = [];
     let due = -Infinity;

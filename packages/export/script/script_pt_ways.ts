@@ -1,6 +1,6 @@
 import { SAMPLE_WORD } from "@perfdata/pt/samples";
 
-/** The key of a way, in this order: places and flags, then values that may differ between processes. */
+/** The key of a branch: places and flags, then values that may differ between processes. */
 const KEY = [SAMPLE_WORD.FROM, SAMPLE_WORD.TO, SAMPLE_WORD.FLAGS] as const;
 const REST = [
   SAMPLE_WORD.FROM_LO,
@@ -9,25 +9,27 @@ const REST = [
   SAMPLE_WORD.TO_HI,
   SAMPLE_WORD.INSN,
 ] as const;
-/** Numbers of an entry: that of its text + 1, or 0 if it is free; KEY; REST. */
+/** Words of an entry: number of its text plus one (0 if free); KEY; REST. */
 const WORDS = 1 + KEY.length + REST.length;
 
-/** What {@linkcode WayTexts.find} returns where there is no text. */
+/** Results of {@linkcode WayTexts.find} without a text. */
 export const NoText = {
-  /** It can be kept. */
+  /** The text can be cached. */
   NEW: -1,
-  /** Processes have the same code at different addresses: the text alternates, and is not kept. */
+  /**
+   * Processes have the same code at different addresses: the text alternates, and is not cached.
+   */
   OTHER: -2,
 } as const;
 
-/** The texts of ways that branches take: numbers, kept by where a way comes from and goes to. */
+/** Cached numbers of branches' texts, by source and target. */
 export class WayTexts {
   #entries = new Int32Array(WORDS * 256);
   #count = 0;
-  /** Where the way would be that was looked for last. */
+  /** The free entry for the branch that was looked up last. */
   #free = 0;
 
-  /** The text of the branch whose words begin at `at`; or one of {@linkcode NoText}. */
+  /** Number of the text of the branch whose words begin at `at`, or one of {@linkcode NoText}. */
   find(words: Int32Array, at: number): number {
     const entries = this.#entries;
     const from = words[at + SAMPLE_WORD.FROM] as number;
@@ -50,7 +52,7 @@ export class WayTexts {
     return NoText.NEW;
   }
 
-  /** Keeps the number of the text of a way that was not found just now. */
+  /** Caches the number of the text of the branch that was looked up last. */
   keep(words: Int32Array, at: number, number: number): void {
     const entries = this.#entries;
     let to = this.#free;

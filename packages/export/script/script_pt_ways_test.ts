@@ -2,7 +2,7 @@ import { SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
 import { assertEquals } from "@std/assert";
 import { NoText, WayTexts } from "./script_pt_ways.ts";
 
-/** A row of a branch between two places; other columns are made of them, or given. */
+/** A row of a branch between two places. Other columns are derived, or given. */
 function way(
   from: number,
   to: number,
@@ -21,7 +21,7 @@ function way(
   return words;
 }
 
-Deno.test("WayTexts: a text that was kept is found by places and flags, also after the table grew", () => {
+Deno.test("WayTexts: a cached text is found by places and flags, also after the table grew", () => {
   const ways = new WayTexts();
   const all = Array.from({ length: 1000 }, (_, i) => way(i % 40, i, i % 3));
   for (const [number, words] of all.entries()) {
@@ -37,7 +37,7 @@ Deno.test("WayTexts: a text that was kept is found by places and flags, also aft
   assertEquals(ways.find(way(-1, 0), SAMPLE_WORDS), NoText.NEW);
 });
 
-Deno.test("WayTexts: the same places at other addresses, or with other bytes, have another text that is not kept", () => {
+Deno.test("WayTexts: the same places at other addresses, or with other bytes, have another text that is not cached", () => {
   const ways = new WayTexts();
   const words = way(3, 4);
   assertEquals(ways.find(words, SAMPLE_WORDS), NoText.NEW);

@@ -9,16 +9,18 @@ import { CHOSEN, PLACE_FRAME, type Run } from "@perfdata/session/run";
 import type { RowNeeds } from "./script_fields.ts";
 import { ScriptTraces } from "./script_traces.ts";
 
-/** Number of rows in a group. */
+/** Rows per block. */
 const ROWS = 1 << 15;
 
-/** Numbers of a row: see {@linkcode RowBlock}. */
+/** Numbers per row of {@linkcode RowBlock}. */
 export const ROW_WORDS = 19;
 
-/** Bytes before a record in {@linkcode RowBlock.records}: the number of its event, little-endian. */
+/**
+ * Bytes before a record in {@linkcode RowBlock.records}: the number of its event, little-endian.
+ */
 export const EVENT_BYTES = 8;
 
-/** Columns of a row, by number. */
+/** Columns of a row. */
 export const ROW = {
   EVENT: 0,
   PID: 1,
@@ -41,18 +43,18 @@ export const ROW = {
   PERIOD_LO: 18,
 } as const;
 
-/** In the column `FRAMES`: the row is a record that is not a sample, whose text is at `RECORD`. */
+/** In the column `FRAMES`: the row is a record other than a sample, with its text at `RECORD`. */
 export const RECORD_TEXT: number = -2;
 
-/** Records that are not samples, to be printed among these. */
+/** Records other than samples, printed among the samples. */
 export interface ShownRecords {
-  /** Their types. */
+  /** Types of the records. */
   readonly types: ReadonlySet<number>;
-  /** Only those of these CPUs. */
+  /** Only records of these CPUs. */
   cpus?: ReadonlySet<number> | undefined;
-  /** The text of one, after its time, with the end of the line; valid up to the next call. */
+  /** The text of a record after its time, with a newline; valid until the next call. */
   text(run: Run, row: number, littleEndian: boolean): Uint8Array;
-  /** The thread that one is about by its own fields, if it has some, and where its time is, or -1. */
+  /** The thread in a record's own fields, if it has some, and the offset of its time or -1. */
   thread(
     run: Run,
     row: number,
@@ -60,84 +62,83 @@ export interface ShownRecords {
   ): { readonly pid: number; readonly tid: number; readonly timeAt: number } | undefined;
 }
 
-/** Samples that are kept until names are known. */
+/** Samples that are stored until names are known. */
 export interface RowBlock {
   /** Number of rows. */
   count: number;
-  /** {@linkcode ROW_WORDS} numbers a row. */
+  /** {@linkcode ROW_WORDS} numbers per row. */
   readonly words: Int32Array;
   /**
-   * Call chains as `Run.frames` has them, each after the number of its words: from `FRAMES` on, which
-   * is -1 for samples of events without call chains.
+   * Call chains as in `Run.frames`, each after its number of words, at `FRAMES`; -1 for samples of
+   * events without call chains.
    */
   frames: Int32Array<ArrayBuffer>;
-  /** Words of {@linkcode RowBlock.frames} that are used. */
+  /** Used words of {@linkcode RowBlock.frames}. */
   frameWords: number;
-  /** Places that branches lead from and to, in turn, of all rows: from `BRANCHES` on. */
+  /** Source and target places of branches, at `BRANCHES`. */
   branches: Int32Array<ArrayBuffer>;
-  /** Words of {@linkcode RowBlock.branches} that are used. */
+  /** Used words of {@linkcode RowBlock.branches}. */
   branchWords: number;
   /**
-   * Whole records, where fields are printed that are not in a row: from `RECORD` on. Before each is
-   * the number of its event, which is not that of the row for the others of a group. Of records that are no
-   * samples their text, and before it how long it is.
+   * Whole records, for fields that are not in a row, at `RECORD`. Each follows the number of its
+   * event, which differs from the row's for other events of a group. For records other than
+   * samples: their text after its length.
    */
   records: Uint8Array<ArrayBuffer>;
-  /** Bytes of {@linkcode RowBlock.records} that are used. */
+  /** Used bytes of {@linkcode RowBlock.records}. */
   recordBytes: number;
 }
 
-/** What was counted of rows: what can be sent to another thread. */
+/** Counts of rows, for another thread. */
 export interface RowCounts {
-  /** Samples. */
+  /** Number of samples. */
   readonly count: number;
-  /** Entries of call chains. */
+  /** Number of entries of call chains. */
   readonly frames: number;
-  /** Those at which nothing is mapped, and that are not places. */
+  /** Number of entries that are unmapped, and so are no places. */
   readonly unmapped: number;
-  /** By place: samples that were taken there. */
+  /** Number of samples at each place. */
   readonly places: Float64Array<ArrayBuffer>;
-  /** By event: its samples. */
+  /** Number of samples of each event. */
   readonly events: readonly number[];
 }
 
-/** Keeps what `perf script` prints of samples until their names are known. */
+/** Stores the data of samples that `perf script` prints, until names are known. */
 export class ScriptRows implements Consumer {
   readonly needs: Needs;
-  /** The samples, in order. */
+  /** The samples in order. */
   readonly blocks: RowBlock[] = [];
   /** Number of samples. */
   count: number = 0;
   /** Entries of call chains. */
   frames: number = 0;
-  /** Those at which nothing is mapped, and that are not places. */
+  /** Number of entries of call chains that are unmapped, and so are no places. */
   unmapped: number = 0;
   #placeCounts = new Float64Array(1 << 10);
   readonly #eventCounts: number[] = [];
   readonly #needs: RowNeeds;
   readonly #shown: ShownRecords | undefined;
-  /** Names of the threads of records that are shown, by row of the present run. */
+  /** Thread names of printed records, by row of the current run. */
   readonly #shownComms = new Map<number, number>();
-  /** Records that are not samples. */
+  /** Number of records other than samples. */
   shown: number = 0;
-  /** Notes what the thread of a record is called at its moment, where records are shown. */
+  /** Stores the thread name of a record at its time, if records are printed. */
   readonly applied?: (run: Run, row: number) => void;
-  /** Blocks that may be used again. */
+  /** Blocks that can be reused. */
   readonly #spare: RowBlock[] = [];
   #engine: Engine | undefined;
   #reads: SampleReads | undefined;
   #events: readonly PerfEvent[] = [];
   readonly #fields: (SampleFields | undefined)[] = [];
   readonly #kept: (boolean | undefined)[] = [];
-  /** Knows the text of tracepoints; there is none before the pass. */
+  /** Text of tracepoints, available during and after the pass. */
   traces: ScriptTraces | undefined;
 
   /**
-   * Keeps what `needs` says.
+   * Creates the store.
    *
-   * @param unmapped Whether addresses in call chains at which nothing is mapped are places, which the
-   * engine counts.
-   * @param shown Records that are not samples, which are printed as well.
+   * @param unmapped Whether unmapped addresses in call chains are places, which the engine counts.
+   * @param shown Records other than samples that are printed.
    */
   constructor(needs: RowNeeds, unmapped: boolean = false, shown?: ShownRecords) {
     this.#needs = needs;
@@ -148,7 +149,7 @@ export class ScriptRows implements Consumer {
     this.needs = { samples, places: true, addr, frames, unmapped, branches };
   }
 
-  /** Takes what the pass shares. */
+  /** Sets the engine of the pass. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#reads = new SampleReads(engine.reader);
@@ -157,12 +158,12 @@ export class ScriptRows implements Consumer {
     await this.traces.learn();
   }
 
-  /** The formats of tracepoints came with a stream. */
+  /** Reads the formats of tracepoints that a stream has sent. */
   async described(): Promise<void> {
     await this.traces?.learn();
   }
 
-  /** Keeps the samples of a run. */
+  /** Stores the samples of a run. */
   rows(run: Run): void {
     const { count, type, chosen } = run;
     const reads = this.#reads as SampleReads;
@@ -197,16 +198,18 @@ export class ScriptRows implements Consumer {
     if (tid === -1) return;
     const thread = machine.thread(own?.pid ?? run.pid[row] as number, tid);
     const comm = machine.comms[thread] as number;
-    // That of the trailer, which is printed as well, may be another thread.
+    // The trailer, which is printed too, may name another thread.
     this.#shownComms.set(row, comm < 0 ? machine.names.internText(`:${tid}`) : comm);
   }
 
-  /** Keeps the text of a record that is not a sample (`print_event` of tools/perf/builtin-script.c). */
+  /**
+   * Stores the text of a record other than a sample (`print_event` of tools/perf/builtin-script.c).
+   */
   #addShown(shown: ShownRecords, run: Run, i: number): void {
     const event = Math.max(0, run.event[i] as number);
     const of = this.#events[event];
     if (of === undefined) return;
-    // Without a trailer, perf takes the first CPU and the record's own thread.
+    // Without a trailer, perf prints CPU 0 and the record's own thread.
     const isPlain = of.layout.trailer.size === 0;
     const cpu = isPlain ? 0 : run.cpu[i] as number;
     if (shown.cpus?.has(cpu) === false) return;
@@ -238,12 +241,12 @@ export class ScriptRows implements Consumer {
     this.shown++;
   }
 
-  /** Of a file that comes as a stream, the formats come last. */
+  /** Reads the formats of tracepoints, which come last in a file that is read as a stream. */
   async finish(): Promise<void> {
     await this.traces?.learn();
   }
 
-  /** Forgets the blocks, which are used again. */
+  /** Clears the blocks for reuse. */
   clear(): void {
     for (const block of this.blocks.splice(0)) {
       block.count = 0;
@@ -254,16 +257,16 @@ export class ScriptRows implements Consumer {
     }
   }
 
-  /** What was counted: what can be sent to another thread. */
+  /** The counts, for another thread. */
   part(): RowCounts {
     const { count, frames, unmapped } = this;
     return { count, frames, unmapped, places: this.samples(), events: this.#eventCounts };
   }
 
   /**
-   * Adds what another thread counted.
+   * Adds the counts of another thread.
    *
-   * @param places The places here, by its places.
+   * @param places This thread's number of each of its places.
    */
   join(part: RowCounts, places: Int32Array): void {
     this.count += part.count;
@@ -275,19 +278,19 @@ export class ScriptRows implements Consumer {
     }
   }
 
-  /** The engine of the pass; there is none before it. */
+  /** The engine of the pass. There is none before the pass. */
   get engine(): Engine {
     return this.#engine as Engine;
   }
 
-  /** By place: samples that were taken there. */
+  /** Number of samples at each place. */
   samples(): Float64Array<ArrayBuffer> {
     const counts = new Float64Array(this.engine.places.count);
     counts.set(this.#placeCounts.subarray(0, counts.length));
     return counts;
   }
 
-  /** How many samples are of events that `which` accepts. */
+  /** Number of samples of the events that `which` accepts. */
   countOf(which: (event: number) => boolean): number {
     let sum = 0;
     for (const [event, count] of this.#eventCounts.entries()) if (which(event)) sum += count;
@@ -307,14 +310,14 @@ export class ScriptRows implements Consumer {
     (this.#placeCounts[place] as number) += count;
   }
 
-  /** The block that a row is added to, in which there is room. */
+  /** The block with room for the next row. */
   #block(): RowBlock {
     let block = this.blocks.at(-1);
     if (block === undefined || block.count === ROWS) {
       block = this.#spare.pop() ?? {
         count: 0,
         words: new Int32Array(ROWS * ROW_WORDS),
-        // As many as in the block before, and some more.
+        // The size of the previous block and a quarter more.
         frames: new Int32Array((block?.frameWords ?? 0) * 1.25 | 0),
         frameWords: 0,
         branches: new Int32Array(0),
@@ -348,7 +351,7 @@ export class ScriptRows implements Consumer {
     words[at + ROW.FRAMES] = -1;
     words[at + ROW.BRANCHES] = -1;
     words[at + ROW.RECORD] = -1;
-    // Fields are where the event of the record has them, also for the others of its group.
+    // The record's own event determines the fields, also for other events of its group.
     const of = this.#events[run.event[i] as number];
     if (of === undefined) return;
     const { view } = run.at(i);
@@ -374,7 +377,7 @@ export class ScriptRows implements Consumer {
     if (isKept) this.#addRecord(block, at, run, i, of);
   }
 
-  /** Copies the call chain of a row; returns where it is. */
+  /** Copies the call chain of a row. Returns its position. */
   #addFrames(block: RowBlock, run: Run, i: number): number {
     const from = run.frameStart[i] as number;
     const to = run.frameStart[i + 1] as number;
@@ -408,9 +411,9 @@ export class ScriptRows implements Consumer {
     block.branchWords = start + to - from;
   }
 
-  /** Makes room for the bytes of a record; returns where they go. */
+  /** Makes room for a record. Returns its position. */
   #reserve(block: RowBlock, bytes: number): number {
-    // In words, so that numbers in it stay aligned.
+    // A multiple of a word, which keeps numbers aligned.
     const offset = block.recordBytes + EVENT_BYTES;
     const end = block.recordBytes = offset + (bytes + 7 & ~7);
     if (end > block.records.length) block.records = enlarge(block.records, Math.max(1 << 16, end));

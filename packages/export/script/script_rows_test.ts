@@ -6,7 +6,7 @@ import { ROW, ROW_WORDS, type RowBlock, ScriptRows } from "./script_rows.ts";
 
 const MAPS = [{ path: "/bin/a", at: 0x1000n }, { path: "/bin/b", at: 0x4000n, size: 0x2000n }];
 
-/** Nothing is mapped at 9000, nor in the kernel. */
+/** 9000 is unmapped, and so is the kernel. */
 const SAMPLES: readonly SmallSample[] = [
   { tid: 7, time: 10n, period: 3n, ips: [0x1010n, 0x1020n], cpu: 1 },
   { tid: 8, time: 20n, period: 5n, ips: [0x4000n, 0x9000n, 0x1020n] },
@@ -37,7 +37,7 @@ function placesOf(rows: ScriptRows): string[] {
   ).sort();
 }
 
-/** Totals: samples, entries of call chains, those where nothing is mapped, samples of both events. */
+/** Totals: samples, entries of call chains, unmapped entries, samples of both events. */
 function totals(rows: ScriptRows): number[] {
   const { count, frames, unmapped } = rows;
   return [
@@ -57,7 +57,10 @@ Deno.test("ScriptRows: samples, entries of call chains, events and places are co
   assertEquals(rows.countOf(() => false), 0);
 });
 
-/** A line for each row: event, process, thread, CPU, halves of time, period and address, and the call chain. */
+/**
+ * One line per row: event, process, thread, CPU, halves of time, period and address, and the call
+ * chain.
+ */
 function rowLines({ words, frames, count }: RowBlock): string[] {
   return Array.from({ length: count }, (_, row) => {
     const word = (name: keyof typeof ROW) => words[row * ROW_WORDS + ROW[name]] ?? NaN;
@@ -72,7 +75,7 @@ function rowLines({ words, frames, count }: RowBlock): string[] {
   });
 }
 
-Deno.test("ScriptRows: a row has the fields of its sample, numbers of 64 bits in halves", async () => {
+Deno.test("ScriptRows: a row has its sample's fields, 64-bit numbers in halves", async () => {
   const { blocks } = await rowsOf(SAMPLES);
   assertEquals(blocks.flatMap(rowLines), [
     "0 7 7 1 0 10 0 3 0 1010 2 entries -1 -1",
@@ -89,12 +92,12 @@ Deno.test("ScriptRows: a row has the fields of its sample, numbers of 64 bits in
   );
 });
 
-Deno.test("ScriptRows: the counts of two parts of a recording joined are those of the whole", async () => {
+Deno.test("ScriptRows: joined counts of two parts of a recording equal those of the whole", async () => {
   // Both objects are in the first part.
   for (const at of [2, 3, 4, 5]) {
     const first = await rowsOf(SAMPLES.slice(0, at));
     const second = await rowsOf(SAMPLES.slice(at));
-    // The places of the second part, as the first one numbers them.
+    // The first part's numbers of the second part's places.
     const { places } = first.engine, others = second.engine.places;
     const numbers = Int32Array.from({ length: others.count }, (_, place) => {
       const { path } = others.objects[others.object(place)] ?? {};
@@ -111,7 +114,7 @@ Deno.test("ScriptRows: the counts of two parts of a recording joined are those o
   }
 });
 
-Deno.test("ScriptRows: blocks that were cleared are used again, and counts stay", async () => {
+Deno.test("ScriptRows: cleared blocks are reused, and counts stay", async () => {
   const rows = await rowsOf(SAMPLES);
   const [block] = rows.blocks;
   rows.clear();

@@ -8,7 +8,7 @@ import { ScriptText } from "./script_text.ts";
 const FRAME = { column: 0, discriminator: 0, linkageName: undefined } as const;
 const SMALL = { kind: "elf", path: "/bin/small" } as const;
 
-/** `main` from 0, `leaf` from 10, into which `inner` is inlined at 12. */
+/** `main` from 0, `leaf` from 10, with `inner` inlined at 12. */
 const NAMES: SmallNames = [
   [SMALL, 4, {
     symbol: { name: "main", start: 0, end: 0x10 },
@@ -32,7 +32,7 @@ const NAMES: SmallNames = [
   }],
 ];
 
-/** Text of two samples: in leaf called by main called from where nothing is mapped; in main. */
+/** Text of two samples: in leaf, called by main, called from an unmapped address; and in main. */
 async function scriptOf(
   fields: string,
   { inline = false, lines = false, chains = true }: {
@@ -59,7 +59,7 @@ async function scriptOf(
   return text.split("\n").slice(0, -1);
 }
 
-Deno.test("ScriptText: a call chain has symbols with their distance, objects, and the unknown", async () => {
+Deno.test("ScriptText: a call chain has symbols with offsets, objects, and [unknown]", async () => {
   assertEquals((await scriptOf("ip,sym,symoff,dso")).map((line) => line.trim()), [
     ...[
       "",
@@ -73,21 +73,21 @@ Deno.test("ScriptText: a call chain has symbols with their distance, objects, an
   assertEquals((await scriptOf("ip,sym"))[1], "\t              12 leaf");
 });
 
-Deno.test("ScriptText: what is inlined has a line of its own, before the function it is in", async () => {
+Deno.test("ScriptText: an inlined function has its own line before the function around it", async () => {
   const found = await scriptOf("ip,sym,symoff", { inline: true });
   assertEquals(found.slice(0, 4).map((line) => line.trim()), [
     ...["", "12 inner+0x2 (inlined)", "12 leaf+0x2", "4 main+0x4"],
   ]);
 });
 
-Deno.test("ScriptText: srcline has file and line, or else object and address", async () => {
+Deno.test("ScriptText: srcline has file and line, otherwise object and address", async () => {
   const found = await scriptOf("ip,sym,srcline", { lines: true });
   assertEquals(found.slice(1, 5).map((line) => line.trim()), [
     ...["12 leaf", "a.h:7", "4 main", "small[4]"],
   ]);
 });
 
-Deno.test("ScriptText: a sample without a chain has its address and symbol in its line", async () => {
+Deno.test("ScriptText: a sample without a chain has address and symbol in its line", async () => {
   assertEquals(
     (await scriptOf("tid,ip,sym,symoff,dso", { chains: false })).map((line) =>
       line.trim().replaceAll(/ +/g, " ")

@@ -20,25 +20,25 @@ import type { ClockTimes } from "./time_of_day.ts";
 
 /** Options of {@linkcode ScriptText}. */
 export interface ScriptTextOptions {
-  /** The fields that are asked for; those of perf without. */
+  /** Requested fields; `undefined` for perf's. */
   readonly wish: FieldWish | undefined;
   /** Whether call chains are printed. */
   readonly chains: boolean;
   /** Whether times have nanoseconds. */
   readonly nanoseconds: boolean;
-  /** Whether addresses in call chains at which nothing is mapped count among those without a name. */
+  /** Whether unmapped addresses in call chains count as unnamed. */
   readonly unmapped: boolean;
-  /** What is looked up beside names. */
+  /** Data to look up besides names. */
   readonly wants: PlaceWants;
-  /** Turns times into times of day, where the recording says how. */
+  /** Converts times to times of day, if the recording has the data. */
   readonly clock: ClockTimes | undefined;
-  /** Which samples, and with what their stacks are unwound. */
+  /** Selection of samples, and unwinding. */
   readonly options: Pick<EngineOptions, "filter" | "unwind" | "stitchLbr">;
-  /** Knows the symbols of a recording. */
+  /** Finds symbols. */
   readonly resolver: (engine: Engine) => Promise<SymbolResolver>;
-  /** Reads code, where fields need it. */
+  /** Reads code, if fields need it. */
   readonly code?: ((engine: Engine) => Promise<ObjectCodeReader>) | undefined;
-  /** Records that are not samples, which are printed among them; not by windows. */
+  /** Records other than samples, printed among the samples; not with windows. */
   readonly shown?: ShownRecords | undefined;
   /** Whether a sample is printed. */
   readonly keep?: ((places: ScriptPlaces, comm: string, place: number) => boolean) | undefined;
@@ -46,49 +46,50 @@ export interface ScriptTextOptions {
 
 /** Output of one thread. */
 export interface ScriptPart {
-  /** Samples that were printed. */
+  /** Number of printed samples. */
   readonly printed: number;
-  /** What was counted. */
+  /** Counts of rows. */
   readonly rows: RowCounts;
-  /** What became of look-ups. */
+  /** Results of look-ups. */
   readonly names: OutcomesPart;
-  /** Pieces of code that were wanted, and those that could not be read. */
+  /** Numbers of pieces of code. */
   readonly code: CodePieces;
 }
 
-/** Blocks of rows that are held while records go by. */
+/** Blocks of rows that are stored while records are read. */
 const HELD = 2;
 
 /**
- * Writes samples as `perf script` does. Where all objects of a recording are known before its samples, as in a
- * file, the text of some of them can be made at any time: names are looked up as places are met.
+ * Writes samples in the format of `perf script`. If all objects are known before the samples, as in
+ * a file, the text of stored samples can be written at any time: names are looked up as places
+ * occur.
  */
 export class ScriptText implements TextConsumer<ScriptPart> {
   readonly needs: Needs;
-  /** Which samples, and with what their stacks are unwound. */
+  /** Selection of samples, and unwinding. */
   readonly options: ScriptTextOptions["options"];
-  /** Samples that were printed. */
+  /** Number of printed samples. */
   printed: number = 0;
-  /** What is kept of samples until its text is made, and counted. */
+  /** Samples that are stored until their text is written, with counts. */
   readonly samples: ScriptRows;
-  /** The fields of events, by number; known when there is text. */
+  /** The fields of each event, once text was written. */
   fields: readonly ReadonlySet<ScriptField>[] = [];
-  /** Of what is not read by windows: makes text of what is held. */
+  /** Writes stored samples, if the recording is not read by windows. */
   readonly settle?: () => Promise<void>;
-  /** Where records are shown: `ScriptRows.applied`. */
+  /** `ScriptRows.applied`, if records are printed. */
   readonly applied?: (run: Run, row: number) => void;
   readonly #wish: ScriptTextOptions;
   readonly #write: WriteText;
   #places: ScriptPlaces | undefined;
   #writer: ScriptWriter | undefined;
-  /** Of other threads. */
+  /** Pieces of code of other threads. */
   readonly #otherCode = { wanted: 0, missing: 0 };
 
   /**
-   * Has written nothing yet.
+   * Creates the writer.
    *
-   * @param events What the recording says of its events by now.
-   * @param early Whether all objects are known before the samples, which need not be held then.
+   * @param events The events known so far.
+   * @param early Whether all objects are known before the samples, which then need not be stored.
    */
   constructor(
     events: readonly PerfEvent[],
@@ -113,28 +114,28 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     }
   }
 
-  /** Takes what the pass shares. */
+  /** Sets the engine of the pass. */
   async start(engine: Engine): Promise<void> {
     await this.samples.start(engine);
   }
 
-  /** The formats of tracepoints came with a stream. */
+  /** Reads the formats of tracepoints that a stream has sent. */
   async described(): Promise<void> {
     await this.samples.described();
   }
 
-  /** Keeps the samples of a run. */
+  /** Stores the samples of a run. */
   rows(run: Run): void {
     this.samples.rows(run);
   }
 
-  /** Makes the last text. */
+  /** Writes the remaining text. */
   async finish(): Promise<void> {
     await this.samples.finish();
     await this.flush();
   }
 
-  /** Makes the text of all samples that are kept. */
+  /** Writes the text of all stored samples. */
   async flush(): Promise<void> {
     const { samples } = this;
     const places = this.#places ??= await this.#open(samples.engine);
@@ -170,12 +171,12 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     });
   }
 
-  /** How far names can be trusted, when all text is made. */
+  /** How far names can be trusted, after all text was written. */
   trust(): SymbolTrust {
     return (this.#places as ScriptPlaces).trust(this.samples.samples());
   }
 
-  /** Pieces of code between branches: how many, and how many of them could not be read. */
+  /** Numbers of pieces of code between branches, and of unreadable ones. */
   get code(): CodePieces {
     const { wanted = 0, missing = 0 } = this.#writer?.code ?? {};
     return {
@@ -184,7 +185,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     };
   }
 
-  /** What was printed and counted. */
+  /** Counts of the output, for another thread. */
   part(): ScriptPart {
     return {
       printed: this.printed,
@@ -194,7 +195,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     };
   }
 
-  /** Adds what another thread printed. */
+  /** Adds the counts of another thread. */
   join({ printed, rows, names, code }: ScriptPart, numbers: JoinedNumbers): void {
     this.printed += printed;
     this.#otherCode.wanted += code.wanted;

@@ -7,12 +7,12 @@ import { ScriptText, type ScriptTextOptions } from "./script_text.ts";
 
 const FIXTURES = new URL("../../../fixtures/", import.meta.url);
 
-/** A recording of fixtures/recorded. */
+/** A recording in fixtures/recorded. */
 function recorded(name: string): Uint8Array {
   return Deno.readFileSync(new URL(`recorded/${name}.perf.data`, FIXTURES));
 }
 
-/** The text of a recording's samples, without symbols. */
+/** The text of a recording's samples without symbols. */
 async function scriptOf(
   bytes: Uint8Array,
   wish: ScriptTextOptions["wish"],
@@ -54,7 +54,7 @@ Deno.test("fixtures/printed: at least eighteen texts of perf were compared", () 
   assert(compared >= 18, `${compared} texts`);
 });
 
-Deno.test("ScriptText: a filter by thread prints its samples and no others", async () => {
+Deno.test("ScriptText: a filter by thread prints only its samples", async () => {
   const wish = parseFields("tid,time");
   const all = (await scriptOf(recorded("two-events"), wish)).text.split("\n").slice(0, -1);
   const tid = Number(/^\s*(\d+)/.exec(all[0] ?? "")?.[1]);
@@ -78,7 +78,7 @@ Deno.test("ScriptText: keep drops a sample with all of its lines", async () => {
   const { script, text } = await scriptOf(recorded("callchain"), wish, {
     keep: () => turn++ % 2 === 0,
   });
-  // 13 samples, as perf script prints them.
+  // 13 samples, as perf script prints.
   assertEquals([turn, script.printed], [13, 7]);
   assertEquals(text.split("\n\n").filter((block) => block.trim() !== "").length, 7);
 });
@@ -90,7 +90,7 @@ Deno.test("ScriptText: without chains, a sample has one line with its own addres
   for (const line of lines) assert(/^\s*\d+\s+[0-9a-f]+\s*$/.test(line), line);
 });
 
-Deno.test("ScriptText: nanoseconds give three more digits of the same times", async () => {
+Deno.test("ScriptText: nanoseconds add three digits to the same times", async () => {
   const wish = parseFields("time");
   const short = (await scriptOf(recorded("two-events"), wish)).text.split("\n");
   const long = (await scriptOf(recorded("two-events"), wish, { nanoseconds: true })).text.split(

@@ -3,27 +3,27 @@ import { PERF_RECORD_MISC_KERNEL } from "@perfdata/format/perf-event";
 import { TracepointText, type TraceSymbol } from "@perfdata/format/tracepoint";
 import type { Engine } from "@perfdata/session/engine";
 
-/** Names of places, for {@linkcode ScriptTraces}. */
+/** Names of places for {@linkcode ScriptTraces}. */
 export interface TraceNames {
-  /** The function that a place is in, and how far after its start. */
+  /** The function at a place, with the distance from its start. */
   function(place: number): TraceSymbol | undefined;
 }
 
-/** The text of samples of tracepoints, with the functions that their data points to. */
+/** Text of tracepoint samples, with the functions to which their data points. */
 export class ScriptTraces {
-  /** Names of the places; known after the last sample. */
+  /** Names of the places, set after the last sample. */
   names: TraceNames | undefined;
   readonly #engine: Engine;
   /** Places of addresses in raw data. */
   readonly #places = new Map<bigint, number>();
   #text: TracepointText | undefined;
 
-  /** Knows no formats yet. */
+  /** Creates it without formats. */
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
-  /** Takes the formats of the recording, if they are there by now. */
+  /** Reads the formats, if the recording has them by now. */
   async learn(): Promise<void> {
     const tracing = await this.#engine.described.tracing();
     if (tracing === undefined) return;
@@ -33,12 +33,14 @@ export class ScriptTraces {
     });
   }
 
-  /** Whether the format of an event is there. */
+  /** Whether the format of an event is known. */
   has({ attr }: PerfEvent): boolean {
     return this.#text?.has(Number(attr.config)) === true;
   }
 
-  /** Notes where the functions are that raw data points to, while the machine is what it was. */
+  /**
+   * Stores the places to which raw data points, while the machine's state is that of the sample.
+   */
   collect(
     { attr }: PerfEvent,
     thread: number,
@@ -57,7 +59,7 @@ export class ScriptTraces {
     }
   }
 
-  /** The text of raw data, valid until the next call; `undefined` without its format. */
+  /** The text of raw data, valid until the next call; `undefined` without a format. */
   text(
     { attr }: PerfEvent,
     bytes: Uint8Array,

@@ -1,9 +1,9 @@
-// Recordings of Intel PT whose samples perf has printed: fixtures/printed/pt.
+// Intel PT recordings with samples that perf printed: fixtures/printed/pt.
 import type { Packet } from "@perfdata/intel-pt";
 import type { Item } from "../../../fixtures/synthesize/recording.ts";
 import { at, BASE, CYCLES, ip, psb, type Small, tnt, tsc } from "../../pt/testing.ts";
 
-/** Both calls twice, the second time by a jump; then a system call at 100c. */
+/** Both calls twice, the second time after a jump; then a system call at 100c. */
 const CALLS: readonly Packet[] = [
   ...psb(0, BASE),
   tsc(1000),
@@ -24,7 +24,7 @@ const CALLS: readonly Packet[] = [
   ip("TIP", BASE),
 ];
 
-/** Payloads of PTWRITE, a transaction, what a processor says of power, and a page fault. */
+/** PTWRITE payloads, a transaction, power events, and a page fault. */
 const EVENTS: readonly Packet[] = [
   { type: "PSB" },
   tsc(0),
@@ -98,18 +98,18 @@ export const PRINTED_RECORDINGS: Readonly<Record<string, Small>> = {
   cycles: { cpus: [CYCLES], items: [comm(7, "small")], cyc: true },
 };
 
-/** What is printed of a recording: options of `perf script`. */
+/** A printed text: recording and options of `perf script`. */
 export interface PrintedPt {
   readonly recording: string;
   /** Letters of `--itrace`. */
   readonly itrace: string;
-  /** `-F`. */
+  /** Fields of `-F`. */
   readonly fields?: string;
-  /** `--ns`. */
+  /** Whether `--ns` was given. */
   readonly nanoseconds?: true;
 }
 
-/** The texts of fixtures/printed/pt. */
+/** The texts in fixtures/printed/pt. */
 export const PRINTED_PT: readonly PrintedPt[] = [
   { recording: "calls", itrace: "b" },
   { recording: "calls", itrace: "b", fields: "+flags,+addr,-comm" },
@@ -133,7 +133,7 @@ export const PRINTED_PT: readonly PrintedPt[] = [
   { recording: "cycles", itrace: "i1i", fields: "+ipc,+insn" },
 ];
 
-/** The name of a text. */
+/** File name of a text. */
 export function printedName({ recording, itrace, fields, nanoseconds }: PrintedPt): string {
   const parts = [recording, itrace, ...(fields === undefined ? [] : [fields])];
   return `${parts.join(" ")}${nanoseconds ? " ns" : ""}`.replaceAll(" ", ".");

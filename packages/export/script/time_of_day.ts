@@ -1,14 +1,14 @@
-/** A moment of a recording's clock and its time of day, from CLOCK_DATA. */
+/** A time of the recording's clock with its time of day, from CLOCK_DATA. */
 export interface ClockTimes {
-  /** Time of day at one moment of the recording: ns since 1970, UTC. */
+  /** Time of day in ns since 1970, UTC. */
   readonly wall_clock_ns: bigint;
-  /** Time of the recording's clock at that moment, ns. */
+  /** Time of the recording's clock in ns at that moment. */
   readonly clockid_time_ns: bigint;
 }
 
 /**
- * A time of the recording as time of day, in the zone of this machine; `disabled` where the recording
- * does not have CLOCK_DATA, as with perf.
+ * Formats a time of the recording as time of day in this machine's zone; `disabled` without
+ * CLOCK_DATA, as in perf.
  *
  * @example
  * ```ts

@@ -6,17 +6,17 @@ import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();
 
-/** Selects the calls to write, and their members. */
+/** Selection of calls and members. */
 export interface CallJsonOptions {
   /** Only calls of these functions. */
   readonly filter?: NameFilter;
-  /** Whether the trace counts core clocks. */
+  /** Whether the trace has core clocks. */
   readonly cycles?: boolean;
 }
 
-/** Calls of a trace as lines of JSON: one for each call, when it ends. */
+/** Calls of a trace as JSON lines, written when each call ends. */
 export class CallJson {
-  /** What was written and not yet taken. */
+  /** Text that was not written out yet. */
   readonly text: ByteText = new ByteText();
   readonly #names: PtNames;
   readonly #options: CallJsonOptions;
@@ -27,21 +27,21 @@ export class CallJson {
   readonly #cycles = this.#add(`,"cycles":`);
   readonly #end = this.#add("}\n");
   readonly #openEnd = this.#add(`,"returned":false}\n`);
-  /** By place: what follows the depth, up to the instructions. */
+  /** For each place, the text between depth and instructions. */
   readonly #functions: number[] = [];
-  /** What lines begin with, and which thread and CPU that is of. */
+  /** Start of lines for one thread and CPU. */
   readonly #head = new TextPool();
   #tid = NaN;
   #cpu = NaN;
   #unsure = NaN;
 
-  /** With a filter, only calls of those functions are written. */
+  /** Creates the writer. With a filter, only calls of its functions are written. */
   constructor(names: PtNames, options: CallJsonOptions = {}) {
     this.#names = names;
     this.#options = options;
   }
 
-  /** Writes the calls that ended; the names of their places are known. */
+  /** Writes the calls that ended. Their places' names are known. */
   rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
     const { text } = this;
     const pool = this.#pool;
@@ -76,7 +76,7 @@ export class CallJson {
     }
   }
 
-  /** The thread, and its CPU if that is known. */
+  /** Writes the thread, and its CPU if known. */
   #putHead(events: CallEvents, i: number): void {
     const tid = intAt(events.tid, i);
     const cpu = events.cpu[i] ?? -1;
@@ -95,7 +95,7 @@ export class CallJson {
     this.text.pooled(this.#head, 0);
   }
 
-  /** ns of the recording's clock, which may be more than a number holds. */
+  /** Writes ns of the recording's clock, which can exceed a number's precision. */
   #putTime(since: number): void {
     const { origin } = this.#names;
     const seconds = origin.secondsOf(since);

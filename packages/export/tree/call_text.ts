@@ -8,60 +8,64 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();
-/** Maximum number of levels shown by indentation. */
+/** Limit of the indentation. */
 const LEVELS = 61;
-/** What a line ends with: of a call that calls others, of its end, of one that calls none. */
+/**
+ * Endings of lines: at a call with callees, at its end, at an open call, at a call without callees.
+ */
 const Ending = { BEGIN: 0, RETURN: 1, OPEN: 2, LEAF: 3, OPEN_LEAF: 4 } as const;
 type Ending = typeof Ending[keyof typeof Ending];
 const OPEN = "  /* no return seen */";
 const NO_LINES = new Int32Array(0);
 const ENDINGS = ["() {", "", OPEN, "();", `();${OPEN}`] as const;
-/** The text of durations below this many ns is kept. */
+/** Texts of durations below this many ns are cached. */
 const DURATIONS = 1 << 16;
-/** What is known of a thread. */
+/** State of a thread. */
 interface Thread {
-  /** The depth of the innermost call that the filter names, or -1. */
+  /** Depth of the innermost call that the filter selects, or -1. */
   inside: number;
-  /** A call that is not printed yet, since its return may be the next line. */
+  /** Whether a call is not printed yet, since its return may be the next line. */
   held: boolean;
-  /** What lines begin with: tid and whole seconds, and which seconds. */
+  /** Start of lines (tid and whole seconds), and the seconds it is for. */
   readonly head: TextPool;
   headSeconds: number;
   headUnsure: number;
-  /** When the held call was, ns, what it is of, and how deep. */
+  /** Time in ns, place and depth of the held call. */
   heldTime: number;
   heldPlace: number;
   heldLevel: number;
-  /** 1 if it may be of another thread. */
+  /** 1 if the call may belong to another thread. */
   heldUnsure: number;
 }
 
 /**
- * A call trace as text, in the manner of the kernel's function_graph: a line at a call that calls others,
- * one at its end, and one alone for a call that calls none.
+ * A call trace as text, similar to the kernel's function_graph: a call with callees has a line at
+ * its begin and one at its end, a call without callees has a single line.
  */
 export class CallText {
-  /** What was written and not yet taken. */
+  /** Text that was not written out yet. */
   readonly text: ByteText = new ByteText();
   readonly #names: PtNames;
   readonly #filter: NameFilter;
   readonly #pool = new TextPool();
   readonly #threads = new Map<number, Thread>();
-  /** By place: the texts of its lines, by level and ending; numbers + 1, or 0. */
+  /** For each place, the numbers of its texts plus one, by level and ending; 0 if missing. */
   readonly #lines: (Int32Array | undefined)[] = [];
-  /** By ns + 1, so that there is one of what is not known: the text; numbers + 1, or 0. */
+  /** Number of each duration's text plus one, by ns + 1 (0: unknown duration); 0 if missing. */
   readonly #durations = new Int32Array(DURATIONS);
-  /** A duration that is not kept. */
+  /** The text of a duration that is not cached. */
   readonly #duration = new TextPool();
   readonly #noDuration = this.#add(`${" ".repeat(10)} `);
 
-  /** With a filter, only calls of those functions and what they call are printed. */
+  /**
+   * Creates the writer. With a filter, only calls of its functions and their callees are printed.
+   */
   constructor(names: PtNames, filter?: NameFilter) {
     this.#names = names;
     this.#filter = filter;
   }
 
-  /** Writes the lines of some events; the names of their places are known. */
+  /** Writes the lines of events. Their places' names are known. */
   rows(events: CallEvents, out: (bytes: Uint8Array) => void): void {
     const { text } = this;
     const pool = this.#pool;
@@ -83,7 +87,7 @@ export class CallText {
         continue;
       }
       const { held, heldTime, heldPlace, heldLevel, heldUnsure } = thread;
-      // A call that calls others has a line of its own; the return of any other has the doubt of its call.
+      // A call with callees has its own line. A single line is marked as unsure if its call is.
       this.#putStart(thread, tid, held ? heldTime : time, isCall ? heldUnsure : unsure);
       if (isCall) {
         thread.heldUnsure = unsure;
@@ -107,7 +111,7 @@ export class CallText {
     }
   }
 
-  /** How far a line is indented; -1 if it is not shown. */
+  /** Indentation of a line; -1 if it is not printed. */
   #level(thread: Thread, events: CallEvents, i: number): number {
     const depth = events.depth[i] ?? 0;
     if (this.#filter === undefined) return Math.min(depth, LEVELS - 1);
@@ -123,7 +127,7 @@ export class CallText {
     return Math.min(depth - inside, LEVELS - 1);
   }
 
-  /** The text of a line after its duration. */
+  /** Number of a line's text after the duration. */
   #line(place: number, level: number, ending: Ending): number {
     const at = level * ENDINGS.length + ending;
     let lines = this.#lines[place];
@@ -175,7 +179,7 @@ export class CallText {
     return thread;
   }
 
-  /** What a line begins with: the thread, marked if it may be another one, and when. */
+  /** Writes the start of a line: the thread, marked if unsure, and the time. */
   #putStart(thread: Thread, tid: number, time: number, unsure: number): void {
     const { text } = this;
     const { origin } = this.#names;

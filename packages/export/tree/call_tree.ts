@@ -8,47 +8,50 @@ import { FUNCTION_KIND, functionNames, type Profile } from "@perfdata/profile/pr
 export interface CallTreeOptions {
   /** Number of the event. */
   readonly event: number;
-  /** `true`: the sampled functions first, then what called them. */
+  /** `true`: the sampled functions first, then their callers. */
   readonly callers?: boolean;
-  /** Only stacks with such a function, from its outermost call on: callees, or with `callers` callers. */
+  /**
+   * Only stacks with such a function, from its outermost call on: its callees, or with `callers`
+   * its callers.
+   */
   readonly focus?: ((name: string) => boolean) | undefined;
-  /** What the first level is: nothing, each command or each thread. */
+  /** First level: none, commands or threads. */
   readonly root?: "none" | "command" | "thread";
-  /** `false` leaves out what was inlined: its callers stand for it. */
+  /** `false` drops inlined functions; their callers get the samples. */
   readonly inline?: boolean;
-  /** Whether nodes are grouped by source line, not by function alone. */
+  /** Whether nodes are grouped by source line, not only by function. */
   readonly lines?: boolean;
-  /** Functions with a smaller share of the period need no callers (with `callers`). */
+  /** With `callers`: functions with a smaller share of the period need no callers. */
   readonly leastShare?: number;
 }
 
-/** Callers and callees with their samples: a row for each node, a parent before its children. */
+/** Callers and callees with their samples: one row per node, a parent before its children. */
 export interface CallTree {
   /** Number of nodes. */
   readonly length: number;
-  /** The node above: the caller, or with `callers` what was called; −1 for none. */
+  /** The node above: the caller, or with `callers` the callee; −1 at the top. */
   readonly parent: Int32Array;
-  /** What the node is: an index of `names`. */
+  /** The node's index in `names`. */
   readonly item: Int32Array;
-  /** Names, by item. */
+  /** Names by item. */
   readonly names: readonly string[];
-  /** By item: 1 if a file that nothing verifies gives the name. */
+  /** 1 if an item's name comes from an unverified file. */
   readonly unverified: Uint8Array;
-  /** Short names of objects, by item; empty for what has none. */
+  /** Short name of each item's object; empty without an object. */
   readonly dsos: readonly string[];
   /** Samples in the node and below it. */
   readonly samples: Float64Array;
-  /** The sum of their periods. */
+  /** Period in the node and below it. */
   readonly period: Float64Array;
   /** Samples in the node itself. */
   readonly selfSamples: Float64Array;
-  /** The sum of their periods. */
+  /** Period in the node itself. */
   readonly selfPeriod: Float64Array;
-  /** Samples of the event: what shares are of. */
+  /** Samples of the event, of which shares are computed. */
   readonly totalSamples: number;
-  /** The sum of their periods. */
+  /** Period of the event. */
   readonly totalPeriod: number;
-  /** Samples that are in no node, since they have no function in focus. */
+  /** Samples outside of the tree, since no function of their stack is in focus. */
   readonly otherSamples: number;
 }
 
@@ -122,7 +125,7 @@ export function callTree(profile: Profile, options: CallTreeOptions): CallTree {
       for (let i = from - 1; i >= 0; i--) at = tree.node(at, intAt(path, i));
     } else {
       const first = focus === undefined ? 0 : from - 1;
-      // A function that nobody will look at needs no callers: they are most of such a tree.
+      // A function that is not shown needs no callers, which are most of such a tree.
       const last = wanted === null || wanted[intAt(path, 0)] === 1 ? length : 1;
       for (let i = first; i < last || i === first; i++) at = tree.node(at, intAt(path, i));
     }
@@ -135,7 +138,7 @@ function totals({ samples, period }: { samples: number; period: number }) {
   return { totalSamples: samples, totalPeriod: period };
 }
 
-/** Sums of the samples of an event by root and stack of functions. */
+/** Sums up an event's samples by root and stack of functions. */
 function sumStacks(
   { samples, stacks: { parent } }: Profile,
   stacks: FrameStacks,
@@ -166,7 +169,7 @@ function sumStacks(
   };
 }
 
-/** By item: whether its own share reaches the least that is shown. */
+/** By item: 1 if its own share reaches the least one that is shown. */
 function wantedLeaves(
   { item }: FrameStacks,
   { length, node, period }: StackSums,
@@ -195,7 +198,7 @@ function longest({ parent }: FrameStacks): number {
   return most;
 }
 
-/** Names of items: functions or lines, then roots, then one for samples without a stack. */
+/** Names of items: functions or lines, then roots, then the one for samples without a stack. */
 class ItemNames {
   readonly #names: string[] = [];
   readonly #unverified: Uint8Array;
@@ -255,7 +258,7 @@ class ItemNames {
     return this.#firstRoot + root;
   }
 
-  /** By item: 1 if its name passes. */
+  /** By item: 1 if its name passes the test. */
   matching(test: (name: string) => boolean): Uint8Array {
     return Uint8Array.from(
       this.#names,
@@ -268,7 +271,7 @@ class ItemNames {
   }
 }
 
-/** Nodes with what was sampled in each of them. */
+/** Nodes with their own samples. */
 class TreeSums {
   readonly #nodes = new NodeTable();
   readonly #samples = new FloatColumn();

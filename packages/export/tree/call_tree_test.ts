@@ -5,7 +5,7 @@ import { type CallTree, callTree, type CallTreeOptions } from "./call_tree.ts";
 const SAMPLES = plainSamples(800, 11);
 const PROFILE = profileOf(SAMPLES);
 
-/** By path: samples, period, and those of the node itself. */
+/** By path: samples and period, with callees and without. */
 type Sums = Map<string, number[]>;
 
 function sumsOf(tree: CallTree): Sums {
@@ -16,14 +16,14 @@ function sumsOf(tree: CallTree): Sums {
     const name = tree.names[tree.item[i] as number] as string;
     const path = paths[i] = up < 0 ? name : `${paths[up]}\0${name}`;
     const own = [tree.samples[i], tree.period[i], tree.selfSamples[i], tree.selfPeriod[i]];
-    // Inlined and called functions of one name are two items.
+    // An inlined and a called function of one name are two items.
     const known = sums.get(path) ?? [0, 0, 0, 0];
     sums.set(path, known.map((value, at) => value + (own[at] as number)));
   }
   return sums;
 }
 
-/** The same by strings: each sample's path of an event, or `undefined` for none. */
+/** The sums, computed from strings: `path` gives a sample's path, or `undefined`. */
 function expected(event: number, path: (sample: PlainSample) => string[] | undefined): Sums {
   const sums: Sums = new Map();
   for (const sample of SAMPLES) {
@@ -63,7 +63,7 @@ Deno.test("callTree: callers have the sums of the reversed paths", () => {
   compare({ callers: true }, (sample) => stackOf(sample).reverse());
 });
 
-Deno.test("callTree: without inlining, callers stand for what was inlined", () => {
+Deno.test("callTree: without inlining, callers get the samples of inlined functions", () => {
   compare(
     { inline: false },
     (sample) =>
@@ -81,7 +81,7 @@ Deno.test("callTree: roots are commands or threads", () => {
   ]);
 });
 
-/** From the outermost call of f9 on. */
+/** The path from the outermost call of f9 on. */
 function focused(sample: PlainSample): string[] | undefined {
   const names = namesOf(sample);
   const at = names.indexOf("f9");
@@ -122,7 +122,7 @@ Deno.test("callTree: functions below the least share have no callers, those abov
   assertEquals(without > 5, true);
 });
 
-Deno.test("callTree: by lines, names have the file and line, and sums are those of functions", () => {
+Deno.test("callTree: by lines, names have file and line, and sums equal those of functions", () => {
   const tree = callTree(PROFILE, { event: 0, lines: true });
   const names = new Set(Array.from(tree.item, (item) => tree.names[item] as string));
   assertEquals([...names].some((name) => /^f\d+ demo\.c:\d+$/.test(name)), true);
@@ -131,12 +131,12 @@ Deno.test("callTree: by lines, names have the file and line, and sums are those 
   assertEquals(own, tree.totalPeriod);
 });
 
-Deno.test("callTree: each item has the short name of its object, roots have none", () => {
+Deno.test("callTree: each item has its object's short name, roots have none", () => {
   const tree = callTree(PROFILE, { event: 0, root: "command" });
   assertEquals(tree.dsos.length, tree.names.length);
   for (const [i, name] of tree.names.entries()) {
     if (["main one", "worker", "x", "[no stack]"].includes(name)) assertEquals(tree.dsos[i], "");
-    // What is inlined is of the object of the function around it.
+    // An inlined function is in the object of the function around it.
     else if (name === "main") assertEquals(tree.dsos[i], "demo");
     else assertEquals(["demo", "[kernel.kallsyms]"].includes(tree.dsos[i] as string), true);
   }

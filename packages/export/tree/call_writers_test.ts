@@ -1,4 +1,4 @@
-/** What the writers of a trace's calls make of a few calls that are laid out by hand. */
+/** The writers of a trace's calls, with a few calls laid out by hand. */
 import { CallEvents } from "@perfdata/pt/calls";
 import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { assertEquals } from "@std/assert";
@@ -10,7 +10,7 @@ import { CallText } from "./call_text.ts";
 
 const FUNCTIONS = ["main", "f", "g"];
 
-/** Names of places 0 to 2, and a clock that begins at so many seconds. */
+/** Names of places 0 to 2, and a clock that begins at `seconds`. */
 function namesFrom(seconds: number): PtNames {
   return {
     names: FUNCTIONS,
@@ -25,7 +25,7 @@ function namesFrom(seconds: number): PtNames {
   } as Partial<PtNames> as PtNames;
 }
 
-/** A call, or a return of a call of some ns, instructions and cycles. */
+/** A call, or the return of a call with ns, instructions and cycles. */
 type Row = readonly [
   kind: number,
   tid: number,
@@ -48,7 +48,7 @@ function eventsOf(rows: readonly Row[]): CallEvents {
   return events;
 }
 
-/** main calls f and g; of thread 8, only a g that did not return is known, without a time. */
+/** main calls f and g; thread 8 has only a g that did not return, without a time. */
 const ROWS: readonly Row[] = [
   [0, 7, 0, 0, 100],
   [0, 7, 1, 1, 200],
@@ -86,14 +86,14 @@ Deno.test("CallJson: a call is a line when it ends, with the time of its beginni
   ]);
 });
 
-Deno.test("CallJson: a clock from 0 has no leading zeros, cycles are rounded, a filter keeps its functions", () => {
+Deno.test("CallJson: a clock from 0 has no leading zeros, cycles are rounded, a filter selects functions", () => {
   assertEquals(json({ cycles: true, filter: new Set(["f"]) }, 0), [
     `{"event":"call","tid":7,"cpu":1,"time":200,"duration":50,"depth":1,"function":"f","insns":10,"cycles":20}`,
     `{"event":"call","tid":7,"cpu":1,"time":400,"duration":600,"depth":2,"function":"f","insns":5,"cycles":0,"returned":false}`,
   ]);
 });
 
-Deno.test("CallText: a call that calls others has a line at both ends, one that calls none has one", () => {
+Deno.test("CallText: a call with callees has a line at both ends, one without has a single line", () => {
   const none = " ".repeat(10);
   assertEquals(linesOf(new CallText(namesFrom(5))), [
     `      7        5.000000100 ${none} | main?() {`,
@@ -106,14 +106,14 @@ Deno.test("CallText: a call that calls others has a line at both ends, one that 
   ]);
 });
 
-Deno.test("CallText: with a filter, only calls of its functions and what they call are printed", () => {
+Deno.test("CallText: with a filter, only its functions and their callees are printed", () => {
   const lines = linesOf(new CallText(namesFrom(5), new Set(["g"])));
   assertEquals(lines.map((line) => line.slice(line.indexOf("|"))), [
     ...["| g?() {", "|   f?();  /* no return seen */", "| }  /* g? */"],
   ]);
 });
 
-Deno.test("CallText: calls that are deeper than 60 are indented as the 60th", () => {
+Deno.test("CallText: calls deeper than 60 have the indentation of the 60th", () => {
   const deep: Row[] = [[0, 7, 60, 1, 1], [1, 7, 60, 1, 2, 1], [0, 7, 99, 1, 3], [
     1,
     7,
@@ -128,7 +128,7 @@ Deno.test("CallText: calls that are deeper than 60 are indented as the 60th", ()
   assertEquals(indents, [122, 122]);
 });
 
-Deno.test("CallText: durations from 2^16 ns on are as those below", () => {
+Deno.test("CallText: durations from 2^16 ns on have the same format as shorter ones", () => {
   const rows = [65_535, 65_536, 65_537, 65_535].map((ns): Row => [1, 7, 0, 1, 1, ns]);
   const durations = linesOf(new CallText(namesFrom(0)), rows).map((line) =>
     line.slice(0, line.indexOf(" |")).trim().split(/ +/).slice(2).join(" ")
@@ -136,7 +136,10 @@ Deno.test("CallText: durations from 2^16 ns on are as those below", () => {
   assertEquals(durations, ["65.5 us", "65.5 us", "65.5 us", "65.5 us"]);
 });
 
-/** Thread 7 of process 7 is called `demo`, thread 8 is of process 6, of which only the command is known. */
+/**
+ * Thread 7 of process 7 is called `demo`; thread 8 is of process 6, of which only the command is
+ * known.
+ */
 const HISTORY = {
   pid: (tid: number) => tid === 8 ? 6 : tid,
   threadComm: (tid: number) => tid === 7 ? 0 : -1,
@@ -173,7 +176,7 @@ Deno.test("ChromeCalls: a call is a slice in microseconds from its beginning, on
   );
 });
 
-Deno.test("ChromeCalls: without a call, the file is JSON with one name", () => {
+Deno.test("ChromeCalls: without calls, the file is JSON with one name", () => {
   const calls = new ChromeCalls(namesFrom(0), HISTORY, { title: "t" });
   let text = "";
   calls.finish((bytes) => text += decoder.decode(bytes));
@@ -186,10 +189,13 @@ Deno.test("ChromeCalls: without a call, the file is JSON with one name", () => {
   }]);
 });
 
-/** Fields of messages that are texts: names of slices and arguments, values of these, tracks, processes, threads. */
+/**
+ * Fields of messages that are texts: names of slices, arguments, tracks, processes and threads, and
+ * arguments' values.
+ */
 const TEXTS = /^\/1\/(?:12\/[23]\/2|11\/4\/6|60\/2|60\/3\/6|60\/4\/5)$/;
 
-/** A protocol buffer message as text: `{field:value …}`, in the order of its bytes. */
+/** A protocol buffer message as text: `{field:value …}`, in byte order. */
 function messageText(bytes: Uint8Array, path = ""): string {
   let at = 0;
   const number = (): bigint => {
@@ -224,7 +230,7 @@ function perfettoOf(rows: readonly Row[]): { text: string; calls: PerfettoCalls 
   return { calls, text: messageText(all).slice(1, -1) };
 }
 
-/** The packets that begin and end calls, and those of tracks, as text. */
+/** The packets with a field (slices or tracks), as text. */
 const packetsOf = (text: string, field: number): string[] =>
   text.split(/ (?=1:\{(?:10|6|8):)/).filter((packet) =>
     new RegExp(`[ {]${field}:\\{`).test(packet)
@@ -232,7 +238,8 @@ const packetsOf = (text: string, field: number): string[] =>
 
 Deno.test("PerfettoCalls: a call begins and ends a slice, times are distances within the thread's packets", () => {
   const { text, calls } = perfettoOf(ROWS);
-  // Field numbers of trace_packet.proto: 8 the time, 10 the sequence, 11 the event, 12 names, 13 the state.
+  // Field numbers of trace_packet.proto: 8 the time, 10 the sequence, 11 the event, 12 names, 13
+  // the state.
   const end = (time: number, insns: number, more = "") =>
     `1:{8:${time} 10:1 13:2 11:{4:{1:1 3:${insns}}${more} 9:2}}`;
   const begin = (time: number, iid: number, name = "") =>
@@ -247,11 +254,11 @@ Deno.test("PerfettoCalls: a call begins and ends a slice, times are distances wi
     end(1, 8),
     end(1_600_000_100 - 1001, 30),
   ]);
-  // The return of thread 8 has no time: it is no call that is left out.
+  // The return of thread 8 has no time. It is not counted as a dropped call.
   assertEquals([calls.calls, calls.untimed, calls.headless], [4, 0, 0]);
 });
 
-Deno.test("PerfettoCalls: a thread has a track in that of its process, idle tasks one of each CPU", () => {
+Deno.test("PerfettoCalls: a thread has a track in its process's, and each CPU an idle task", () => {
   const { text, calls } = perfettoOf([
     [0, 7, 0, 0, 100],
     [0, 1, 0, 0, 100],
@@ -270,7 +277,7 @@ Deno.test("PerfettoCalls: a thread has a track in that of its process, idle task
     `1:{10:5 60:{1:15 3:{1:6 6:"six"}}}`,
     `1:{10:5 60:{1:10 4:{1:6 2:8 5:":8"} 5:15}}`,
   ]);
-  // A call without a time, and a return whose call was not seen.
+  // A call without a time, and a return whose call is missing.
   assertEquals([calls.calls, calls.untimed, calls.headless], [4, 1, 1]);
   // The clock of the first sequence begins at 5 s and 100 ns.
   assertEquals(

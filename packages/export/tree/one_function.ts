@@ -2,11 +2,10 @@ import { byteAt, intAt } from "@perfdata/format/elements";
 import { functionName, type Profile } from "@perfdata/profile/profile";
 
 /**
- * A profile with one function for each name in an object, whether it was inlined or not, since tools
- * rank two entries separately.
+ * Merges functions with equal name and object, inlined or not, since tools would rank them
+ * separately.
  *
- * A profile has separate entries for the inlined body and the function itself, so that they can be
- * colored and counted separately.
+ * A profile keeps them apart, so that they can be colored and counted separately.
  */
 export function oneFunctionEach(profile: Profile): Profile {
   const { functions, frames } = profile;

@@ -1,4 +1,4 @@
-/** Whether each format has one entry for a function, inlined in some places and called in others. */
+/** Each format has one entry for a function that is inlined in some places and called in others. */
 import { assert, assertEquals } from "@std/assert";
 import type { Profile } from "@perfdata/profile/profile";
 import { ProfileBuilder } from "@perfdata/profile/profile-builder";
@@ -12,7 +12,7 @@ import { bytesOf, plainSamples, profileOf, textOf } from "../testing.ts";
 
 const PROFILE = profileOf(plainSamples(2000, 5));
 
-/** The functions of a profile, by object and name. */
+/** The functions of a profile by object and name. */
 function functionsOf({ functions, objects }: Profile): string[] {
   const all = functions.name.map((name, i) =>
     `${objects[functions.object[i] ?? -1]?.path} ${name}`
@@ -24,7 +24,7 @@ function functionsOf({ functions, objects }: Profile): string[] {
 
 const FUNCTIONS = functionsOf(PROFILE);
 
-Deno.test("pprof has one Function a function, and each line has its own", async () => {
+Deno.test("pprof: each function has one Function, each line its own entry", async () => {
   const { function: all, location, mapping, stringTable } = PprofProfile.decode(
     await bytesOf(pprof(PROFILE)),
   );
@@ -41,7 +41,7 @@ Deno.test("pprof has one Function a function, and each line has its own", async 
   assertEquals(all.length, FUNCTIONS.length);
 });
 
-Deno.test("Firefox's funcTable has one row a function", async () => {
+Deno.test("firefox: each function has one row in funcTable", async () => {
   const { shared: { funcTable, resourceTable, frameTable, stringArray } } = JSON.parse(
     await textOf(firefox(PROFILE)),
   );
@@ -50,7 +50,7 @@ Deno.test("Firefox's funcTable has one row a function", async () => {
     `${stringArray[resourceTable.name[funcTable.resource[row]]]} ${stringArray[name]}`
   );
   assertEquals(new Set(rows).size, rows.length);
-  // What was inlined is a property of frames.
+  // Inlining is a property of frames.
   const depths = new Map<number, Set<number>>();
   frameTable.func.forEach((row: number, frame: number) =>
     depths.set(row, (depths.get(row) ?? new Set()).add(frameTable.inlineDepth[frame]))
@@ -58,7 +58,7 @@ Deno.test("Firefox's funcTable has one row a function", async () => {
   assert([...depths.values()].some((found) => found.size === 2));
 });
 
-Deno.test("callgrind has one fn a function", async () => {
+Deno.test("callgrind: each function has one fn", async () => {
   const names = new Map<string, string>(), numbers = new Map<string, Set<string>>();
   let object = "", called = "";
   const add = (kind: string, where: string) => {
@@ -82,12 +82,12 @@ Deno.test("callgrind has one fn a function", async () => {
   assertEquals([numbers.size, blocks], [FUNCTIONS.length, FUNCTIONS.length]);
 });
 
-Deno.test("speedscope has one frame a function", async () => {
+Deno.test("speedscope: each function has one frame", async () => {
   const { shared } = JSON.parse(await textOf(speedscope(PROFILE)));
   assertEquals(shared.frames.length, FUNCTIONS.length);
 });
 
-Deno.test("a Chrome slice goes on where its function is inlined in the next sample", async () => {
+Deno.test("chrome: a slice continues if its function is inlined in the next sample", async () => {
   const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
   const object = builder.object({ name: "demo", path: "/demo" });
   const thread = builder.thread(7, 7, "demo");

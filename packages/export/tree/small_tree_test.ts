@@ -6,7 +6,7 @@ import { nestedTree, shownTree, treeLines, treeRows } from "./tree_text.ts";
 const tree = (options: Partial<CallTreeOptions> = {}) =>
   callTree(smallProfile(), { event: 0, ...options });
 
-Deno.test("treeLines: the largest first, with its share, self and samples; a path of one child is a line", () => {
+Deno.test("treeLines: the largest comes first, with share, self and samples; a path of one child is a line", () => {
   // Of a period of 49: main 45 (5 of its own), f and g 40 (g 20 of its own), k 20, no stack 4.
   assertEquals(treeLines(tree(), { leastShare: 0 }), [
     "  SHARE     SELF  SAMPLES  FUNCTION",
@@ -17,7 +17,7 @@ Deno.test("treeLines: the largest first, with its share, self and samples; a pat
   ]);
 });
 
-Deno.test("treeLines: roots of threads have branches of their own", () => {
+Deno.test("treeLines: threads as roots have separate branches", () => {
   assertEquals(treeLines(tree({ root: "thread" }), { leastShare: 0 }), [
     "  SHARE     SELF  SAMPLES  FUNCTION",
     " 85.71%   10.20%        4  demo 7 → main  [demo]",
@@ -29,7 +29,7 @@ Deno.test("treeLines: roots of threads have branches of their own", () => {
   ]);
 });
 
-Deno.test("treeLines: of callers, START is what has no caller; equal shares are by name", () => {
+Deno.test("treeLines: with callers, START has the stacks' outermost functions; equal shares are sorted by name", () => {
   assertEquals(treeLines(tree({ callers: true }), { leastShare: 0.1, callers: true }), [
     "  SHARE    START  SAMPLES  FUNCTION",
     " 40.82%   40.82%        3  g → f → main  [demo]",
@@ -38,9 +38,9 @@ Deno.test("treeLines: of callers, START is what has no caller; equal shares are 
   ]);
 });
 
-Deno.test("shownTree: a limit of lines keeps the largest nodes, and says what is left out", () => {
+Deno.test("shownTree: a limit of lines keeps the largest nodes, and counts the dropped ones", () => {
   const { lines, left, leftShare, roots } = shownTree(tree(), { leastShare: 0, lines: 2 });
-  // k, of 20 of 49, and the samples without a stack are left out; f and g stand in one line.
+  // k (20 of 49) and the samples without a stack are dropped; f and g share a line.
   assertEquals([lines, left, leftShare], [2, 2, 20 / 49]);
   assertEquals(roots.map(({ path, children }) => [path.length, children[0]?.path.length]), [[
     1,
@@ -50,7 +50,7 @@ Deno.test("shownTree: a limit of lines keeps the largest nodes, and says what is
   assertEquals([least.lines, least.left, least.leftShare], [3, 1, 4 / 49]);
 });
 
-Deno.test("treeRows: rows are numbered depth first, with their parent, sums and shares", () => {
+Deno.test("treeRows: rows are numbered depth first, with parent, sums and shares", () => {
   const rows = treeRows(tree(), 0);
   assertEquals(
     rows.map(({ id, parent, depth, name, dso, samples, period, self_samples, self_period }) => [
@@ -77,7 +77,7 @@ Deno.test("treeRows: rows are numbered depth first, with their parent, sums and 
   ]);
 });
 
-Deno.test("nestedTree: children are in their parents, without numbers and shares", () => {
+Deno.test("nestedTree: children are within their parents, without numbers and shares", () => {
   const [main, bare, ...more] = nestedTree(treeRows(tree(), 0));
   assertEquals([bare?.name, bare?.children, more], ["[no stack]", [], []]);
   assertEquals(Object.keys(main ?? {}).sort(), [

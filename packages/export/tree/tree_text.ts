@@ -4,44 +4,46 @@ import { markedName } from "@perfdata/profile/profile";
 import { shortNames } from "@perfdata/profile/short-names";
 import type { CallTree } from "./call_tree.ts";
 
-/** How a call tree is shown. */
+/** Options of {@linkcode treeLines}. */
 export interface TreeTextOptions {
-  /** Nodes with a smaller share of the period are left out: 0.005 is half a percent. */
+  /** Nodes with a smaller share of the period are dropped: 0.005 is half a percent. */
   readonly leastShare: number;
-  /** Lines at most, those with the largest shares; a line for what is left out comes on top. */
+  /** Limit of lines, which keeps those with the largest shares, plus a line about dropped ones. */
   readonly lines?: number | undefined;
-  /** Whether the tree leads from functions to their callers: what has no caller starts there. */
+  /**
+   * Whether the tree leads from functions to their callers. Then START marks outermost functions.
+   */
   readonly callers?: boolean | undefined;
-  /** Names are shortened where a line would be longer. */
+  /** Names are shortened so that a line fits into these columns. */
   readonly columns?: number | undefined;
-  /** Whether such lines are cut at their end instead. */
+  /** Whether long lines are truncated at their end instead. */
   readonly fullNames?: boolean | undefined;
 }
 
-/** A node as it is shown. */
+/** A displayed node. */
 export interface ShownNode {
-  /** Its number in the tree. */
+  /** Number of the node in the tree. */
   readonly node: number;
-  /** The nodes that stand in one line: a path in which each has one child and no samples of its own. */
+  /** The nodes of the line: a path in which each has one child and no samples of its own. */
   readonly path: readonly number[];
-  /** Children that are shown, largest first. */
+  /** Displayed children, largest first. */
   readonly children: readonly ShownNode[];
 }
 
-/** The nodes of a tree that are shown. */
+/** The displayed nodes of a tree. */
 export interface ShownTree {
-  /** Those of the first level, largest first. */
+  /** Nodes of the first level, largest first. */
   readonly roots: readonly ShownNode[];
-  /** Lines. */
+  /** Number of lines. */
   readonly lines: number;
-  /** Nodes that are left out. */
+  /** Number of dropped nodes. */
   readonly left: number;
-  /** The largest share among them. */
+  /** Largest share of a dropped node. */
   readonly leftShare: number;
 }
 
 /**
- * Chooses the nodes of a tree that are shown, and folds paths of one child into a line.
+ * Selects the nodes to display, and folds paths of one child into a line.
  *
  * @param tree A call tree.
  */
@@ -52,7 +54,7 @@ export function shownTree(
   const least = leastShare * tree.totalPeriod;
   const all = choose(tree, least);
   if (all.lines <= lines) return all;
-  // A child is never larger than its parent, so that the largest nodes are a tree.
+  // A child is never larger than its parent, so the largest nodes form a tree.
   const limits = [...new Set(Float64Array.from(tree.period).sort().reverse())]
     .slice(0, lines * MOST_FOLDED);
   let low = 0, high = limits.length;
@@ -68,10 +70,10 @@ export function shownTree(
   return best;
 }
 
-/** Nodes that stand in one line, about. */
+/** Assumed limit of the nodes in one line. */
 const MOST_FOLDED = 64;
 
-/** All nodes of at least that period. */
+/** Selects all nodes with at least this period. */
 function choose(tree: CallTree, least: number): ShownTree {
   const { parent, period, length, totalPeriod, names, item, selfPeriod } = tree;
   const children: number[][] = Array.from({ length: 1 }, () => []);
@@ -100,7 +102,7 @@ function choose(tree: CallTree, least: number): ShownTree {
     for (;;) {
       const below = of.get(node) ?? [];
       const only = below[0];
-      // What is left out below a node is not folded away.
+      // A node with dropped children is not folded.
       if (
         below.length !== 1 || only === undefined || selfPeriod[node] !== 0 ||
         period[only] !== period[node]
@@ -119,7 +121,8 @@ const percent = (part: number, whole: number): string =>
   `${(whole === 0 ? 0 : 100 * part / whole).toFixed(2)}%`;
 
 /**
- * A call tree as lines of text: share, self, samples, and functions; paths of one child in a line.
+ * Formats a call tree as lines: share, self, samples, and functions; paths of one child in one
+ * line.
  *
  * @example
  * ```ts
@@ -150,15 +153,15 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
   const lines = [
     `  SHARE    ${callers ? "START" : " SELF"}  ${"SAMPLES".padStart(width)}  FUNCTION`,
   ];
-  // Depth first without recursion: stacks are deep.
+  // Depth first without recursion, since stacks are deep.
   const waiting: { shown: ShownNode; indent: string; mark: string; text: string }[] = [];
-  /** The numbers before a name. */
+  /** Columns of the numbers before a name. */
   const before = 20 + width;
   const push = (nodes: readonly ShownNode[], indent: string, top: boolean, dso: string): void => {
     const paths = nodes.map(({ path }) => pathText(path.map((at) => shownName(tree, at))));
     const where = nodes.map(({ node }) => {
       const own = dsos[intAt(item, node)] ?? "";
-      // Code without a name is called by its object.
+      // Unnamed code has the name of its object.
       const isNamed = names[intAt(item, node)] !== bracketed(own);
       return own === "" || own === dso || !isNamed ? "" : `  ${bracketed(own)}`;
     });
@@ -166,7 +169,7 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
       Math.max(0, ...where.map(({ length }) => length));
     const shown = fullNames || room < LEAST_NAME ? paths : shortNames(paths, room);
     for (let i = nodes.length - 1; i >= 0; i--) {
-      // One that stands alone needs no column of its own: stacks are deep.
+      // An only child needs no column of its own, which matters in deep stacks.
       const mark = top ? "" : nodes.length === 1 ? ONLY : i === nodes.length - 1 ? "└ " : "├ ";
       const text = `${shown[i]}${where[i]}`;
       waiting.push({ shown: nodes[i] as ShownNode, indent, mark, text });
@@ -190,13 +193,13 @@ export function treeLines(tree: CallTree, options: TreeTextOptions): string[] {
   return lines;
 }
 
-/** Deeper in a stack than where so many characters are left, lines are cut. */
+/** With fewer characters left for a name, lines are truncated. */
 const LEAST_NAME = 12;
 
-/** The mark of a child without siblings. */
+/** Mark of an only child. */
 const ONLY = "→ ";
 
-/** Functions that call one another; one that calls itself is counted. */
+/** Joins names of consecutive calls; recursion is counted. */
 function pathText(names: readonly string[]): string {
   const parts: string[] = [];
   for (let i = 0; i < names.length;) {
@@ -208,7 +211,7 @@ function pathText(names: readonly string[]): string {
   return parts.join(" → ");
 }
 
-/** The name of a node as a tree for people shows it. */
+/** Display name of a node. */
 function shownName({ names, unverified, item }: CallTree, node: number): string {
   const of = intAt(item, node);
   const name = names[of] ?? "";
@@ -223,23 +226,23 @@ function bracketed(name: string): string {
 export interface NestedNode {
   /** Name of the function. */
   readonly name: string;
-  /** `false` if a file that nothing verifies gives the name. */
+  /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
-  /** Short name of its object; empty for a command or thread. */
+  /** Short name of the object; empty for a command or thread. */
   readonly dso: string;
-  /** Samples in it and below. */
+  /** Samples in the node and below. */
   readonly samples: number;
-  /** The sum of their periods. */
+  /** Period in the node and below. */
   readonly period: number;
-  /** Samples in it alone; not of a tree of callers. */
+  /** Samples in the node itself; missing in a tree of callers. */
   readonly self_samples?: number;
-  /** The sum of their periods. */
+  /** Period in the node itself; missing in a tree of callers. */
   readonly self_period?: number;
-  /** In a tree of callers: samples whose stacks start there. */
+  /** In a tree of callers: samples whose stacks start here. */
   readonly start_samples?: number;
-  /** The sum of their periods. */
+  /** In a tree of callers: period of the samples whose stacks start here. */
   readonly start_period?: number;
-  /** What is below it, largest first. */
+  /** Nodes below, largest first. */
   readonly children: NestedNode[];
 }
 
@@ -247,20 +250,20 @@ export interface NestedNode {
 export interface TreeRow extends Omit<NestedNode, "children"> {
   /** Number of the node, from 0. */
   readonly id: number;
-  /** Number of the node above; `null` for none. */
+  /** Number of the node above; `null` at the top. */
   readonly parent: number | null;
-  /** Nodes above it. */
+  /** Number of nodes above it. */
   readonly depth: number;
-  /** Its share of the period, 0 to 1. */
+  /** Share of the period, 0 to 1. */
   readonly share: number;
-  /** The share of it alone; not of a tree of callers. */
+  /** Share of the node itself; missing in a tree of callers. */
   readonly self_share?: number;
-  /** In a tree of callers: the share of stacks that start there. */
+  /** In a tree of callers: share of the stacks that start here. */
   readonly start_share?: number;
 }
 
 /**
- * The nodes of a tree whose share is large enough, a row each, depth first and largest first.
+ * The nodes with a large enough share, one row each, depth first and largest first.
  *
  * @param callers Whether it is a tree of callers.
  */
@@ -304,7 +307,7 @@ export function treeRows(tree: CallTree, leastShare: number, callers = false): T
   return rows;
 }
 
-/** The same rows within each other. */
+/** Nests the rows. */
 export function nestedTree(rows: readonly TreeRow[]): NestedNode[] {
   const nodes = rows.map(
     (

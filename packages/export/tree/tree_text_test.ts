@@ -3,7 +3,7 @@ import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import { callTree } from "./call_tree.ts";
 import { treeLines } from "./tree_text.ts";
 
-/** Functions that differ in what does not fit. */
+/** Function names that differ in their template arguments, which do not fit into a line. */
 const TYPES = ["int", "long", "std::string", "a::very::long::name::of::a::type", "b::another::one"];
 const NAMES = TYPES.flatMap((type) => [
   `std::vector<${type}, std::allocator<${type}>>::push_back(${type} const&)`,
@@ -11,7 +11,7 @@ const NAMES = TYPES.flatMap((type) => [
   `<alloc::vec::Vec<${type}> as core::ops::drop::Drop>::drop`,
 ]);
 
-Deno.test("lines of a tree fit the terminal, and no two functions called from one look the same", () => {
+Deno.test("treeLines: lines fit the terminal, and callees of a function differ", () => {
   const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
   const object = builder.object({ name: "program", path: "/program" });
   const thread = builder.thread(7, 7, "demo");
