@@ -9,8 +9,10 @@
  * Run it on a busy machine, where runs differ most. docs/diff.md has the results.
  */
 import { diff } from "@perfdata/export";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
+import { profileColumns, recordedProfile } from "@perfdata/profile/recorded-profile";
 import { type DiffMeasure } from "@perfdata/export/diff";
-import { type Profile, ProfileConsumer } from "@perfdata/profile";
+import { type Profile } from "@perfdata/profile";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { runEngine } from "@perfdata/session/engine";
@@ -72,10 +74,10 @@ function record({ name, rounds }: Program, kind: string, slow?: string): void {
 
 async function read(path: string): Promise<Profile> {
   const reader = await PerfDataReader.open(openSource(path));
-  const consumer = new ProfileConsumer({});
+  const consumer = new SampleCollector(profileColumns({}));
   const engine = await runEngine(reader, [consumer]);
   const resolver = openResolver({ machine: engine.recorded });
-  return (await consumer.profile({ resolver, title: "" })).profile;
+  return (await recordedProfile(consumer, { resolver, title: "" })).profile;
 }
 
 async function readAll(program: string, kind: string, count: number): Promise<Profile[]> {

@@ -5,8 +5,9 @@
  * usage: deno run -A bench/view.ts FILE
  */
 import { openSource } from "@perfdata/format/file-source";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
+import { profileColumns, recordedProfile } from "@perfdata/profile/recorded-profile";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { ProfileConsumer } from "@perfdata/profile/recorded-profile";
 import { runEngine } from "@perfdata/session/engine";
 import { localResolver } from "@perfdata/symbols/local-resolver";
 import { ViewEngine } from "../view/data/view_engine.ts";
@@ -15,10 +16,10 @@ import { viewProfile } from "@perfdata/export/view-profile";
 const RUNS = 15;
 const [file = "perf.data"] = Deno.args;
 const reader = await PerfDataReader.open(openSource(file));
-const consumer = new ProfileConsumer({ timed: true });
+const consumer = new SampleCollector(profileColumns({ timed: true }));
 const { recorded } = await runEngine(reader, [consumer]);
 const resolver = localResolver({ machine: recorded, debugInformation: false });
-const { profile } = await consumer.profile({ resolver, title: file });
+const { profile } = await recordedProfile(consumer, { resolver, title: file });
 const made = viewProfile(profile);
 const engine = new ViewEngine(made);
 console.log(`${made.samples.length} samples, ${made.stacks.parent.length} stacks of functions`);

@@ -1,6 +1,7 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { trustLines } from "@perfdata/report/trust";
 import { rulingPeriodText } from "@perfdata/session/ruling-period";
+import { type CollectOptions, SampleCollector } from "@perfdata/profile/sample-collector";
 import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
 import type { ByteSource } from "@perfdata/format";
 import { PerfDataReader } from "@perfdata/format/reader";
@@ -20,8 +21,7 @@ import {
   type FunctionTable,
   functionTable,
 } from "@perfdata/report/functions";
-import { type CountOptions, SampleCounts } from "@perfdata/report/sample-counts";
-import { DETAIL_SOURCES } from "@perfdata/report/sample-details";
+import { DETAIL_SOURCES } from "@perfdata/profile/sample-details";
 import { type Engine, runEngine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -451,7 +451,7 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
   const progress = new Progress("funcs", reader.fileSize);
   const lines = inline && (sort.includes("sym") || order !== undefined) ||
     sort.some((key) => key.startsWith("src"));
-  const how: CountOptions = {
+  const how: CollectOptions = {
     lines,
     branches,
     memory,
@@ -463,12 +463,12 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
       : { ...keys, details: { ...keys.details, quantum } },
     stacks: on.children || order !== undefined,
   };
-  const counts = new SampleCounts(how);
+  const counts = new SampleCollector(how);
   const jobs = isTime || isParallel ? 1 : await sampleJobs(value.jobs, reader);
   const workers = jobs === 1
     ? undefined
-    : (await import("@perfdata/report/count-workers")).countWorkers(name, jobs, {
-      counts: how,
+    : (await import("@perfdata/profile/collect-workers")).collectWorkers(name, jobs, {
+      collect: how,
       symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
     });
   let known: Promise<SymbolResolver> | undefined;
@@ -522,7 +522,7 @@ async function reportRows(
   { reader, engine, counts, table, complaints }: {
     readonly reader: PerfDataReader;
     readonly engine: Engine;
-    readonly counts: SampleCounts;
+    readonly counts: SampleCollector;
     readonly table: FunctionTable;
     /** Faults of the recording. */
     readonly complaints: Complaints;

@@ -1,11 +1,12 @@
 /** Writes a summary of a recording as four CSV files: `deno run readperf FILE`. */
 import { trustLines } from "@perfdata/report/trust";
 import type { RecordedObjects } from "@perfdata/session/symbols";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
 import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
-import { type EventTotal } from "@perfdata/report/sample-counts";
-import { functionTable, Overview, SampleCounts } from "@perfdata/report";
+import { type EventTotal } from "@perfdata/profile/sample-collector";
+import { functionTable, Overview } from "@perfdata/report";
 import type { FunctionTable } from "@perfdata/report/functions";
 import { percentText } from "@perfdata/report/function-text";
 import { runEngine } from "@perfdata/session/engine";
@@ -157,7 +158,7 @@ class EventCells {
   readonly #names: readonly string[];
   readonly #isShown: boolean;
 
-  constructor({ totals }: SampleCounts, names: readonly string[]) {
+  constructor({ totals }: SampleCollector, names: readonly string[]) {
     this.#names = names;
     this.#isShown = totals.filter(({ samples }) => samples > 0).length > 1;
   }
@@ -235,7 +236,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         records.row([nr, type, known(pid), known(tid), time ?? "", info]),
       isChosen,
     );
-    const counts = new SampleCounts();
+    const counts = new SampleCollector();
     const resolverFor = (machine: RecordedObjects) =>
       resolverOf(flags, name, { machine, parameters: false });
     const engine = await runEngine(reader, [overview, counts], {

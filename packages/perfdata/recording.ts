@@ -1,12 +1,12 @@
 import type { AuxStream } from "@perfdata/session";
+import type { SampleCollector } from "@perfdata/profile";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions } from "@perfdata/export/tree";
 import { memorySink, PerfDataReader } from "@perfdata/format";
 import { floatAt, intAt } from "@perfdata/format/elements";
 import { EventLoopTurns } from "@perfdata/format/event-loop";
-import type { ProfileConsumer } from "@perfdata/profile";
 import type { Profile } from "@perfdata/profile/profile";
-import type { FunctionOptions, NamedFunctionRow, SampleCounts } from "@perfdata/report";
+import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
 import type { RecordingInfo } from "@perfdata/report/info";
 import type { Engine, EngineOptions } from "@perfdata/session/engine";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
@@ -118,12 +118,13 @@ export class Recording implements Disposable {
   async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
     const { children = false, filter, ...shown } = options;
     const sort = shown.sort ?? [];
-    const [{ areOfBranches, areOfMemory, sampleKeys }, { functionTable, SampleCounts }] =
+    const [{ areOfBranches, areOfMemory, sampleKeys }, { functionTable }, { SampleCollector }] =
       await Promise.all([
         import("@perfdata/report/function-keys"),
         import("@perfdata/report"),
+        import("@perfdata/profile"),
       ]);
-    const counts = new SampleCounts({
+    const counts = new SampleCollector({
       keys: sampleKeys(sort),
       stacks: children,
       branches: areOfBranches(sort),
@@ -205,10 +206,12 @@ export class Recording implements Disposable {
   }
 
   async #profile(timed: boolean, filter?: EngineOptions["filter"]): Promise<Profile> {
-    const { ProfileConsumer } = await import("@perfdata/profile");
-    const consumer = new ProfileConsumer({ timed, lines: true });
+    const { profileColumns, recordedProfile, SampleCollector } = await import(
+      "@perfdata/profile"
+    );
+    const consumer = new SampleCollector(profileColumns({ timed, lines: true }));
     const { resolver } = await this.#run(consumer, filter);
-    const { profile } = await consumer.profile({ resolver, title: this.#name });
+    const { profile } = await recordedProfile(consumer, { resolver, title: this.#name });
     return profile;
   }
 
@@ -326,7 +329,7 @@ export class Recording implements Disposable {
   }
 
   async #run(
-    consumer: ProfileConsumer | SampleCounts,
+    consumer: SampleCollector,
     filter: EngineOptions["filter"],
   ): Promise<{ engine: Engine; resolver: SymbolResolver }> {
     const [{ runEngine }, { SymbolResolver }, machine] = await Promise.all([

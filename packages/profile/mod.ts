@@ -5,5 +5,10 @@
  * @module
  */
 export { ProfileBuilder } from "./collecting/profile_builder.ts";
-export { ProfileConsumer, type ProfileOptions } from "./collecting/recorded_profile.ts";
+export {
+  profileColumns,
+  type ProfileOptions,
+  recordedProfile,
+} from "./collecting/recorded_profile.ts";
+export { SampleCollector } from "./collecting/sample_collector.ts";
 export { type Profile, totals } from "./columns/profile.ts";

@@ -1,10 +1,12 @@
 // Small recordings for the tests of this package: samples and mappings laid out by hand.
 import { bytesSource, emptyAttr, PerfDataReader, type PerfEventAttr } from "@perfdata/format";
+import { SampleCollector } from "./collecting/sample_collector.ts";
+import { profileColumns, recordedProfile } from "./collecting/recorded_profile.ts";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
 import { SymbolBundle, SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
 import type { Resolution, SymbolObject } from "@perfdata/symbols";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
-import { ProfileConsumer, type ProfileOptions } from "./collecting/recorded_profile.ts";
+import { type ProfileOptions } from "./collecting/recorded_profile.ts";
 import type { Profile } from "./columns/profile.ts";
 
 /** IDENTIFIER, IP, TID, TIME, CALLCHAIN, CPU, PERIOD. */
@@ -189,9 +191,9 @@ export async function collected(
   bytes: Uint8Array<ArrayBuffer>,
   options: ProfileOptions = {},
   engineOptions: EngineOptions = {},
-): Promise<{ consumer: ProfileConsumer; engine: Engine }> {
+): Promise<{ consumer: SampleCollector; engine: Engine }> {
   const reader = await PerfDataReader.open(bytesSource(bytes));
-  const consumer = new ProfileConsumer(options);
+  const consumer = new SampleCollector(profileColumns(options));
   const engine = await runEngine(reader, [consumer], engineOptions);
   return { consumer, engine };
 }
@@ -203,7 +205,7 @@ export async function profiled(
   names: SmallNames = [],
 ): Promise<Profile> {
   const { consumer } = await collected(await recordingOf(recording), options);
-  return (await consumer.profile({ resolver: resolverOf(names), title: "small" })).profile;
+  return (await recordedProfile(consumer, { resolver: resolverOf(names), title: "small" })).profile;
 }
 
 /** A line for each row of samples: thread, event, count, period, and the functions or addresses, innermost first. */

@@ -10,6 +10,5 @@ export {
   type FunctionsOptions,
   type NamedFunctionRow,
 } from "./functions/functions_of.ts";
-export { SampleCounts } from "./functions/sample_counts.ts";
 export { Overview } from "./processes.ts";
 export { analyzeRate, type RateOptions, type RateReport } from "./rate/rate.ts";

@@ -14,7 +14,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/format/": 134,
   "packages/intel-pt/": 160,
   "packages/perfdata/": 1,
-  "packages/profile/": 75,
+  "packages/profile/": 45,
   "packages/pt/": 324,
   "packages/report/": 9,
   "packages/session/": 595,

@@ -1,11 +1,11 @@
 /** No two rows of a table look the same: functions of one name, and names that are shortened. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { SampleCollector } from "@perfdata/profile";
 import { bytesSource, PerfDataError, PerfDataReader } from "@perfdata/format";
 import { shortNames } from "@perfdata/profile/short-names";
 import type { SortKey } from "@perfdata/report/function-keys";
 import { functionText } from "@perfdata/report/function-text";
 import { functionTable } from "@perfdata/report/functions";
-import { SampleCounts } from "@perfdata/report/sample-counts";
 import { runEngine } from "@perfdata/session/engine";
 import { Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
 import { openBinaryFile } from "@perfdata/symbols/binary-file";
@@ -39,7 +39,7 @@ async function lines(folder: string, sort: readonly SortKey[], width?: number): 
     ),
   );
   const reader = await PerfDataReader.open(bytesSource(data));
-  const counts = new SampleCounts({});
+  const counts = new SampleCollector({});
   const engine = await runEngine(reader, [counts]);
   const table = await functionTable(engine, counts, localResolver({ places: {} }), { sort });
   const { eventNames } = engine;
@@ -154,7 +154,7 @@ async function sampledNames(path: string): Promise<string[]> {
     const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(path)), {
       diagnostics: () => {},
     });
-    const counts = new SampleCounts({});
+    const counts = new SampleCollector({});
     const engine = await runEngine(reader, [counts], { diagnostics: () => {} });
     const resolver = localResolver({ places: {}, machine: engine.recorded });
     const table = await functionTable(engine, counts, resolver, { sort: ["dso", "sym"] });

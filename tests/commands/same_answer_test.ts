@@ -3,6 +3,7 @@
  * or together with others in one pass.
  */
 import { assert, assertEquals } from "@std/assert";
+import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
 import {
   type ByteSource,
   bytesSource,
@@ -18,8 +19,7 @@ import { recordsByWindows } from "@perfdata/dump/records-parallel";
 import { copyRecording, PipeOutput } from "@perfdata/edit";
 import { callTree, folded } from "@perfdata/export";
 import { treeLines } from "@perfdata/export/tree-text";
-import { ProfileConsumer } from "@perfdata/profile";
-import { analyzeRate, functionTable, Overview, SampleCounts } from "@perfdata/report";
+import { analyzeRate, functionTable, Overview } from "@perfdata/report";
 import { type OverviewRow } from "@perfdata/report/processes";
 import { runEngine } from "@perfdata/session/engine";
 import { AddressConsumer, symbolTrust } from "@perfdata/session/symbols";
@@ -48,10 +48,10 @@ async function answers(source: ByteSource, kallsyms: string, together: boolean) 
   const overview = new Overview(({ nr, ...row }: OverviewRow) =>
     rows.push(`${nr} ${Object.values(row).join(" ")}`)
   );
-  const counts = new SampleCounts({ keys: { tid: true } });
-  const chains = new SampleCounts({ stacks: true });
+  const counts = new SampleCollector({ keys: { tid: true } });
+  const chains = new SampleCollector({ stacks: true });
   const addresses = new AddressConsumer();
-  const profiled = new ProfileConsumer();
+  const profiled = new SampleCollector(profileColumns());
   const consumers = together ? [overview, counts, chains, addresses, profiled] : [counts];
   const engine = await runEngine(reader, consumers, { diagnostics: () => {} });
   const resolver = openResolver({ parameters: false, kallsyms, machine: engine.recorded });
@@ -66,7 +66,7 @@ async function answers(source: ByteSource, kallsyms: string, together: boolean) 
   if (!together) return found;
   const children = await functionTable(engine, chains, resolver);
   const trust = await symbolTrust(addresses.recorded(), resolver);
-  const { profile } = await profiled.profile({ resolver, title: "" });
+  const { profile } = await recordedProfile(profiled, { resolver, title: "" });
   const decoder = new TextDecoder();
   return {
     ...found,

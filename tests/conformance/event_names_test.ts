@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { SampleCollector } from "@perfdata/profile";
 import { writeRecords } from "@perfdata/dump/records";
 import { copyRecording, FileOutput, KEEP, PipeOutput } from "@perfdata/edit";
 import { bytesSource, memorySink, PerfDataReader, RecordCodec } from "@perfdata/format";
-import { SampleCounts } from "@perfdata/report";
 import { runEngine } from "@perfdata/session/engine";
 import { EventNames } from "@perfdata/session/event-names";
 import { PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
@@ -96,7 +96,7 @@ function nameUpdate(id: bigint, name: string): Uint8Array {
 
 /** How all tools call the events of a recording that have samples. */
 async function engineNames(path: string): Promise<string[]> {
-  const counts = new SampleCounts();
+  const counts = new SampleCollector();
   const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(path)));
   const { eventNames } = await runEngine(reader, [counts]);
   return eventNames.filter((_, i) => (counts.totals[i]?.samples ?? 0) > 0);

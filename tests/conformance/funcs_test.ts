@@ -1,12 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { SampleCollector } from "@perfdata/profile";
 import { PerfDataReader } from "@perfdata/format";
 import { fileSource } from "@perfdata/format/file-source";
-import {
-  type FunctionOptions,
-  type FunctionRow,
-  functionTable,
-  SampleCounts,
-} from "@perfdata/report";
+import { type FunctionOptions, type FunctionRow, functionTable } from "@perfdata/report";
 import { percentText } from "@perfdata/report/function-text";
 import { type SortKey } from "@perfdata/report/function-keys";
 import { runEngine } from "@perfdata/session/engine";
@@ -213,7 +209,7 @@ async function functionsOf(
 ): Promise<FunctionRow[]> {
   using source = fileSource(path);
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const counts = new SampleCounts({ stacks: calls });
+  const counts = new SampleCollector({ stacks: calls });
   const engine = await runEngine(reader, [counts], { diagnostics: () => {} });
   const resolver = openResolver({
     parameters: false,

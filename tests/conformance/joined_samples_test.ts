@@ -4,9 +4,10 @@
  * kept apart or not.
  */
 import { assert, assertEquals, AssertionError } from "@std/assert";
+import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
 import { callTree, flameData, folded } from "@perfdata/export";
 import { treeLines } from "@perfdata/export/tree-text";
-import { type Profile, ProfileConsumer, totals } from "@perfdata/profile";
+import { type Profile, totals } from "@perfdata/profile";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { openResolver } from "@perfdata/symbols/open-resolver";
@@ -22,9 +23,9 @@ const LARGEST = 1 << 19;
 async function shown(bytes: Uint8Array<ArrayBuffer>, unmapped: boolean) {
   const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
   const consumers = [
-    new ProfileConsumer({ unmapped }),
-    new ProfileConsumer({ unmapped, timed: true }),
-    new ProfileConsumer({ unmapped, threads: false }),
+    new SampleCollector(profileColumns({ unmapped })),
+    new SampleCollector(profileColumns({ unmapped, timed: true })),
+    new SampleCollector(profileColumns({ unmapped, threads: false })),
   ];
   const engine = await runEngine(reader, consumers, { diagnostics: () => {} });
   // What takes long: names of this kernel, and lines.
@@ -35,7 +36,7 @@ async function shown(bytes: Uint8Array<ArrayBuffer>, unmapped: boolean) {
     machine: engine.recorded,
   });
   const [sums, rows, commands] = await Promise.all(
-    consumers.map(async (one) => (await one.profile({ resolver, title: "" })).profile),
+    consumers.map(async (one) => (await recordedProfile(one, { resolver, title: "" })).profile),
   );
   assert(sums !== undefined && rows !== undefined && commands !== undefined);
   const decoder = new TextDecoder();

@@ -4,10 +4,11 @@
  * what each sample means is its list.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { SampleCollector } from "@perfdata/profile";
 import { type ByteSource, bytesSource, PerfDataReader } from "@perfdata/format";
 import { dump } from "@perfdata/dump";
 import { writeRecords } from "@perfdata/dump/records";
-import { analyzeRate, functionTable, Overview, SampleCounts } from "@perfdata/report";
+import { analyzeRate, functionTable, Overview } from "@perfdata/report";
 import { runEngine } from "@perfdata/session/engine";
 import { RecordingIndex } from "@perfdata/session/index";
 import { EventNames } from "@perfdata/session/event-names";
@@ -64,11 +65,11 @@ for (const littleEndian of [true, false]) {
   Deno.test(`off-CPU samples, ${end}-endian: each table, in order and in blocks`, async () => {
     const answers = await Promise.all(FORMS.map(async (form) => {
       const bytes = await asFile(offCpu(form, littleEndian), littleEndian);
-      const counts = new SampleCounts({ keys: { tid: true } });
+      const counts = new SampleCollector({ keys: { tid: true } });
       const engine = await runEngine(await open(bytesSource(bytes)), [counts], {
         blockBytes: 4096,
       });
-      const stacks = new SampleCounts({ stacks: true });
+      const stacks = new SampleCollector({ stacks: true });
       const ordered = await runEngine(await open(bytesSource(bytes)), [stacks, new Overview()], {});
       const resolver = openResolver({ parameters: false, machine: engine.recorded });
       const table = await functionTable(engine, counts, resolver, {
@@ -259,7 +260,7 @@ Deno.test("off-CPU samples: another event's BPF output, and raw data that is cut
     const isCut = String(raw).length === 40;
     assertEquals([tid, period], isCut ? [0, "1"] : [wait.tid, String(wait.period)]);
   });
-  const ids = new SampleCounts({ keys: { tid: true } });
+  const ids = new SampleCollector({ keys: { tid: true } });
   const { leftOut } = await runEngine(await open(bytesSource(nameless)), [ids]);
   assertEquals([mixed.length, leftOut], [list.length, 0]);
   let cut = 0;
@@ -270,7 +271,7 @@ Deno.test("off-CPU samples: another event's BPF output, and raw data that is cut
       const raw = (record.body as { raw: Uint8Array }).raw.subarray(0, length);
       return { ...item, record: { ...record, body: { ...record.body, raw } } };
     }) as typeof recording.items;
-    const counts = new SampleCounts({ keys: { tid: true } });
+    const counts = new SampleCollector({ keys: { tid: true } });
     const bytes = await asFile({ ...recording, items }, true);
     const engine = await runEngine(await open(bytesSource(bytes)), [counts]);
     assertEquals(engine.leftOut, waits().length);

@@ -1,8 +1,9 @@
 /** A range of time reads only the blocks of a file that it meets, and gives what the whole file gives. */
 import { assert, assertEquals } from "@std/assert";
+import { SampleCollector } from "@perfdata/profile";
 import { type ByteSource, bytesSource, PerfDataReader } from "@perfdata/format";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { functionTable, SampleCounts } from "@perfdata/report";
+import { functionTable } from "@perfdata/report";
 import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
 import { CHOSEN } from "@perfdata/session/run";
 import { RecordTime } from "@perfdata/session/record-time";
@@ -24,7 +25,7 @@ const IN_ORDER: Consumer = { needs: {}, rows: () => {} };
 /** The functions that samples of a time are in; `more` consumers may change the way that they come. */
 async function functions(source: ByteSource, time: Times, more: readonly Consumer[], options = {}) {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const consumer = new SampleCounts({ keys: { tid: true } });
+  const consumer = new SampleCollector({ keys: { tid: true } });
   const engine = await runEngine(reader, [consumer, ...more], {
     diagnostics: () => {},
     filter: { time },

@@ -1,15 +1,19 @@
 /** Threads that take a part of a small recording as well. */
 import { assert } from "@std/assert";
+import {
+  profileColumns,
+  type ProfileOptions,
+  recordedProfile,
+  SampleCollector,
+} from "@perfdata/profile";
+import type { CollectOptions } from "@perfdata/profile/sample-collector";
 import { PerfDataReader } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
-import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile";
-import { profileWorkers } from "@perfdata/profile/profile-workers";
-import { functionTable, SampleCounts } from "@perfdata/report";
-import { countWorkers } from "@perfdata/report/count-workers";
+import { functionTable } from "@perfdata/report";
+import { collectWorkers } from "@perfdata/profile/collect-workers";
 import type { SortKey } from "@perfdata/report/function-keys";
 import { recordingInfo } from "@perfdata/report/info";
 import { infoWorkers } from "@perfdata/report/info-workers";
-import type { CountOptions } from "@perfdata/report/sample-counts";
 import {
   runEngine,
   type ThreadMessage,
@@ -89,15 +93,15 @@ export function assertShared(): void {
 /** Rows of functions, after what was counted in all, by several threads and in blocks of so many bytes. */
 export async function rows(
   path: string,
-  counts: CountOptions,
+  counts: CollectOptions,
   jobs: number,
   blockBytes: number,
   sort: readonly SortKey[] = ["comm", "dso", "sym", "tid"],
 ): Promise<string[]> {
   const symbols = { parameters: false, kallsyms };
-  const shared = new Shared(path, countWorkers(path, jobs, { counts, symbols }));
+  const shared = new Shared(path, collectWorkers(path, jobs, { collect: counts, symbols }));
   const reader = await shared.open();
-  const consumer = new SampleCounts(counts);
+  const consumer = new SampleCollector(counts);
   const engine = await runEngine(reader, [consumer], {
     diagnostics: () => {},
     blockBytes,
@@ -121,9 +125,10 @@ export async function profile(
   blockBytes: number,
 ): Promise<string> {
   const symbols = { parameters: false, kallsyms };
-  const shared = new Shared(path, profileWorkers(path, jobs, { profile: how, symbols }));
+  const collect = profileColumns(how);
+  const shared = new Shared(path, collectWorkers(path, jobs, { collect, symbols }));
   const reader = await shared.open();
-  const consumer = new ProfileConsumer(how);
+  const consumer = new SampleCollector(collect);
   const engine = await runEngine(reader, [consumer], {
     diagnostics: () => {},
     blockBytes,
@@ -131,7 +136,7 @@ export async function profile(
     workers: shared.workers,
   });
   const resolver = openResolver({ ...symbols, machine: engine.recorded });
-  const { profile } = await consumer.profile({ resolver, title: "" });
+  const { profile } = await recordedProfile(consumer, { resolver, title: "" });
   return JSON.stringify(
     profile,
     (_, value) =>

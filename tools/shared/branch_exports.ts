@@ -115,15 +115,15 @@ async function exportSamples(
 ): Promise<number> {
   const complaints = new Complaints(`export: ${name}`);
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-  const { SampleCounts } = await import("@perfdata/report/sample-counts");
-  const counts = new SampleCounts();
+  const { SampleCollector } = await import("@perfdata/profile/sample-collector");
+  const counts = new SampleCollector();
   const progress = new Progress("export", reader.fileSize);
   const threads = await sampleJobs(flags.value.jobs, reader);
   const { places, eventNames } = await runEngine(reader, [counts], {
     workers: threads === 1
       ? undefined
-      : (await import("@perfdata/report/count-workers")).countWorkers(name, threads, {
-        counts: {},
+      : (await import("@perfdata/profile/collect-workers")).collectWorkers(name, threads, {
+        collect: {},
         symbols: symbolOptions(flags),
       }),
     filter: await sampleFilter(flags, reader),

@@ -1,9 +1,11 @@
 /** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
 import { misleadingLines, remedyText, trustLines } from "@perfdata/report/trust";
 import { chooseEvent, type ChosenEvent, eventCounts } from "@perfdata/profile/chosen-event";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
+import { profileColumns, recordedProfile } from "@perfdata/profile/recorded-profile";
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
-import { ProfileConsumer, type ProfileOptions } from "@perfdata/profile/recorded-profile";
+import { type ProfileOptions } from "@perfdata/profile/recorded-profile";
 import { newFile } from "@perfdata/format/file-sink";
 import { type ByteSource, isRandomAccess } from "@perfdata/format";
 import { floatAt } from "@perfdata/format/elements";
@@ -121,7 +123,7 @@ export async function readProfile(
     throw await noSamples(name, flags, complaints.count === 0);
   }
   const resolver = await collected.resolver();
-  const named = await consumer.profile({
+  const named = await recordedProfile(consumer, {
     resolver,
     title: titleOf(name),
     progress(done, all) {
@@ -150,7 +152,7 @@ export async function readProfile(
 /** The samples of a recording, without names. */
 interface CollectedSamples {
   readonly engine: Engine;
-  readonly consumer: ProfileConsumer;
+  readonly consumer: SampleCollector;
   /** The symbols to name them with: those that stacks were unwound with, or opened now. */
   readonly resolver: () => Promise<SymbolResolver>;
   readonly progress: Progress;
@@ -176,22 +178,22 @@ async function collectSamples(
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
   const progress = new Progress(tool, reader.fileSize);
-  const how: ProfileOptions = {
+  const how = profileColumns({
     timed,
     switches,
     threads,
     weight,
-    ...(isTime ? { filter } : {}),
+    filter: isTime ? filter : undefined,
     lines: debugInformation,
     // The report counts addresses.
     unmapped: options.unmapped === true || flags.on.verbose,
-  };
-  const consumer = new ProfileConsumer(how);
+  });
+  const consumer = new SampleCollector(how);
   const jobs = weight !== "period" ? 1 : await sampleJobs(flags.value.jobs, reader);
   const workers = jobs === 1
     ? undefined
-    : (await import("@perfdata/profile/profile-workers")).profileWorkers(name, jobs, {
-      profile: how,
+    : (await import("@perfdata/profile/collect-workers")).collectWorkers(name, jobs, {
+      collect: how,
       symbols: { ...symbolOptions(flags), parameters: false },
     });
   let known: Promise<SymbolResolver> | undefined;

@@ -1,12 +1,9 @@
 import { type Disassembler, x86Disassembler } from "@perfdata/export/function-code";
+import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
 import { PerfDataReader } from "@perfdata/format";
 import { EventLoopTurns } from "@perfdata/format/event-loop";
 import { shownEvents } from "@perfdata/profile/chosen-event";
-import {
-  ProfileConsumer,
-  type ProfileOptions,
-  type ProfileWeight,
-} from "@perfdata/profile/recorded-profile";
+import { type ProfileOptions, type ProfileWeight } from "@perfdata/profile/recorded-profile";
 import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
 import { HOW_TO_RECORD_SWITCHES } from "@perfdata/session/intervals";
 import { serveBlocks } from "@perfdata/session/workers";
@@ -77,7 +74,7 @@ function threads(dropped: Dropped, script: string): Workers | undefined {
     jobs,
     path: dropped.name,
     about: dropped,
-    make: () => new ProfileConsumer(OPTIONS),
+    make: () => new SampleCollector(profileColumns(OPTIONS)),
     // The same script; the name tells it to serve blocks.
     start: () => new Worker(url, { name: BLOCKS }),
   };
@@ -90,7 +87,7 @@ export const BLOCKS = "blocks";
 export function serveSamples(): void {
   serveBlocks<Dropped>({
     open: (_, dropped) => recordingSource(dropped),
-    make: () => new ProfileConsumer(OPTIONS),
+    make: () => new SampleCollector(profileColumns(OPTIONS)),
     unwind: (dropped, engine) => resolverOf(dropped, engine),
   });
 }
@@ -161,7 +158,7 @@ async function profileOf(
   const turns = new EventLoopTurns(undefined, HELD_MS);
   const source = turns.source(recordingSource(dropped));
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const consumer = new ProfileConsumer({ ...OPTIONS, weight });
+  const consumer = new SampleCollector(profileColumns({ ...OPTIONS, weight }));
   let resolver: SymbolResolver | undefined;
   const resolverFor = (engine: Engine) => resolver ??= resolverOf(dropped, engine, turns.turn);
   const steps = new ProgressSteps(progress);
@@ -179,7 +176,7 @@ async function profileOf(
   }
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
   const names = resolverFor(engine);
-  const named = await consumer.profile({
+  const named = await recordedProfile(consumer, {
     resolver: names,
     title: dropped.name,
     progress: (done, all) => steps.named("Naming functions", done, all),

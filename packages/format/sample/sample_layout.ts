@@ -289,6 +289,17 @@ export class SampleFields extends SampleWalk {
       this.positions[AT_WEIGHT_STRUCT] as number,
     );
   }
+  /**
+   * The weight of the sample that was located: 64 bits, or the lower 32 of `perf_sample_weight`; -1 if it has
+   * none.
+   */
+  weightValue(view: DataView, littleEndian: boolean): number {
+    const at = this.weight;
+    if (at < 0) return -1;
+    const low = view.getUint32(littleEndian ? at : at + 4, littleEndian);
+    if (at === this.positions[AT_WEIGHT_STRUCT]) return low;
+    return view.getUint32(littleEndian ? at + 4 : at, littleEndian) * 2 ** 32 + low;
+  }
   /** Position of the u64 `data_src`. */
   get dataSrc(): number {
     return this.positions[AT_DATA_SRC] as number;

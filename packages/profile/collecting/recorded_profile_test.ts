@@ -1,4 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { SampleCollector } from "./sample_collector.ts";
+import { profileColumns, recordedProfile } from "./recorded_profile.ts";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { functionNames, totals } from "../columns/profile.ts";
@@ -12,7 +14,7 @@ import {
   sampleLines,
   type Small,
 } from "../testing.ts";
-import { ProfileConsumer, type ProfileOptions } from "./recorded_profile.ts";
+import { type ProfileOptions } from "./recorded_profile.ts";
 
 /** Samples of two threads. */
 const SAMPLES: Small["samples"] = [
@@ -35,7 +37,7 @@ function timedRows({ samples, threads }: Awaited<ReturnType<typeof profiled>>): 
   ];
 }
 
-Deno.test("ProfileConsumer: samples that are alike are one row, with their number and periods", async () => {
+Deno.test("SampleCollector: samples that are alike are one row, with their number and periods", async () => {
   const made = await profiled({ samples: SAMPLES });
   // Addresses as the object counts: 0x1000 less, which is where it is mapped; 0x9000 is nowhere.
   assertEquals(sampleLines(made).sort(), ["t7 0 2 15 10 20", "t8 0 1 1 0 20", "t8 0 1 2 30"]);
@@ -49,7 +51,7 @@ Deno.test("ProfileConsumer: samples that are alike are one row, with their numbe
   assertEquals(new Set(functionNames(made)), new Set(["[small]", "[unknown]"]));
 });
 
-Deno.test("ProfileConsumer: timed samples are rows in order of time, with CPUs", async () => {
+Deno.test("SampleCollector: timed samples are rows in order of time, with CPUs", async () => {
   assertEquals(timedRows(await profiled({ samples: SAMPLES }, { timed: true })), [
     [100, 200, 300, 400],
     [10, 2, 5, 1],
@@ -59,7 +61,7 @@ Deno.test("ProfileConsumer: timed samples are rows in order of time, with CPUs",
   ]);
 });
 
-Deno.test("ProfileConsumer: threads: false sums threads of one name, not those without a name", async () => {
+Deno.test("SampleCollector: threads: false sums threads of one name, not those without a name", async () => {
   const samples = SAMPLES.map((sample) => ({ ...sample, ips: [0x1010n] }));
   const both: Small = { samples, comms: { 7: "same", 8: "same" } };
   assertEquals(sampleLines(await profiled(both, { threads: false })), ["same 0 4 18 10"]);
@@ -71,7 +73,7 @@ Deno.test("ProfileConsumer: threads: false sums threads of one name, not those w
   ]);
 });
 
-Deno.test("ProfileConsumer: samples of two events are rows of each, clocks are in nanoseconds", async () => {
+Deno.test("SampleCollector: samples of two events are rows of each, clocks are in nanoseconds", async () => {
   const attrs = [{}, { type: 1, config: 0n }, { type: 1, config: 1n }];
   const samples = SAMPLES.map((sample, i) => ({ ...sample, ips: [0x1010n], event: i % 2 }));
   const made = await profiled({ samples, attrs });
@@ -88,7 +90,7 @@ Deno.test("ProfileConsumer: samples of two events are rows of each, clocks are i
   ]);
 });
 
-Deno.test("ProfileConsumer: times from 2^52 on count from the first sample, others from 0", async () => {
+Deno.test("SampleCollector: times from 2^52 on count from the first sample, others from 0", async () => {
   const at = async (first: bigint) => {
     const samples = SAMPLES.map((sample) => ({ ...sample, time: first + sample.time - 100n }));
     const made = await profiled({ samples }, { timed: true });
@@ -106,11 +108,11 @@ Deno.test("ProfileConsumer: times from 2^52 on count from the first sample, othe
   assertEquals([none.epoch, none.span, none.samples.length], [0n, undefined, 0]);
 });
 
-Deno.test("ProfileConsumer: a filter by thread or time leaves out other samples", async () => {
+Deno.test("SampleCollector: a filter by thread or time leaves out other samples", async () => {
   const bytes = await recordingOf({ samples: SAMPLES });
   const lines = async (filter: ProfileOptions["filter"]) => {
     const { consumer } = await collected(bytes, {}, filter === undefined ? {} : { filter });
-    const { profile } = await consumer.profile({ resolver: resolverOf(), title: "" });
+    const { profile } = await recordedProfile(consumer, { resolver: resolverOf(), title: "" });
     return [consumer.samples, profile.span, sampleLines(profile).sort()];
   };
   assertEquals(await lines({ tids: new Set([7]) }), [2, [100, 300], ["t7 0 2 15 10 20"]]);
@@ -120,7 +122,7 @@ Deno.test("ProfileConsumer: a filter by thread or time leaves out other samples"
   ]]);
 });
 
-Deno.test("ProfileConsumer: samples with the counts of a group give each event what it counted since", async () => {
+Deno.test("SampleCollector: samples with the counts of a group give each event what it counted since", async () => {
   const attr = { sample_type: SAMPLE_TYPE | 0x10n, read_format: 4n | 8n };
   const attrs = [attr, { ...attr, config: 0n }];
   const counts = [[5n, 7n], [15n, 7n], [16n, 107n]] as const;
@@ -148,7 +150,7 @@ Deno.test("ProfileConsumer: samples with the counts of a group give each event w
   const { consumer } = await collected(await recordingOf({ samples, attrs }), {}, {
     filter: { time: [200n, 300n] },
   });
-  const { profile } = await consumer.profile({ resolver: resolverOf(), title: "" });
+  const { profile } = await recordedProfile(consumer, { resolver: resolverOf(), title: "" });
   assertEquals(sampleLines(profile).sort(), ["t7 0 2 11 10", "t7 1 1 100 10"]);
 });
 
@@ -164,7 +166,7 @@ const SWITCHED: Small = {
   ],
 };
 
-Deno.test("ProfileConsumer: switches with timed samples are kept with thread, time and CPU", async () => {
+Deno.test("SampleCollector: switches with timed samples are kept with thread, time and CPU", async () => {
   const options = { timed: true, switches: true };
   const { switches, threads } = await profiled(SWITCHED, options);
   assertEquals(
@@ -190,7 +192,7 @@ Deno.test("ProfileConsumer: switches with timed samples are kept with thread, ti
   }
 });
 
-Deno.test("ProfileConsumer: weight latency divides periods by the threads that have a CPU", async () => {
+Deno.test("SampleCollector: weight latency divides periods by the threads that have a CPU", async () => {
   const samples: Small["samples"] = [
     { tid: 7, time: 100n, period: 10n, ips: [0x1010n] },
     { tid: 8, time: 200n, period: 3n, ips: [0x1010n], cpu: 1 },
@@ -212,7 +214,7 @@ Deno.test("ProfileConsumer: weight latency divides periods by the threads that h
   assertEquals(timed.events, [{ name: "instructions", unit: "count" }]);
 });
 
-Deno.test("ProfileConsumer: weight off-cpu counts times without a CPU, weight wall all times", async () => {
+Deno.test("SampleCollector: weight off-cpu counts times without a CPU, weight wall all times", async () => {
   const off = await profiled(SWITCHED, { weight: "off-cpu" });
   assertEquals(off.events, [{ name: "off-cpu", unit: "nanoseconds" }]);
   // From 150 to 250 and from 320 to 380; 8 leaves at the end.
@@ -235,7 +237,7 @@ Deno.test("ProfileConsumer: weight off-cpu counts times without a CPU, weight wa
   assertEquals(timedRows(timed), [[150, 320], [100, 60], [0, 0], ["t7", "t7"], [0, 0]]);
 });
 
-Deno.test("ProfileConsumer: weight wall counts times with and without a CPU, each with its state", async () => {
+Deno.test("SampleCollector: weight wall counts times with and without a CPU, each with its state", async () => {
   const wall = await profiled(SWITCHED, { weight: "wall" });
   assertEquals(wall.events, [{ name: "wall", unit: "nanoseconds" }]);
   assertEquals(wall.objects.at(-1)?.name, "[off-cpu]");
@@ -268,7 +270,7 @@ Deno.test("ProfileConsumer: weight wall counts times with and without a CPU, eac
   ]);
 });
 
-Deno.test("ProfileConsumer: without call chains of switches, a marked stack of the last sample stands in", async () => {
+Deno.test("SampleCollector: without call chains of switches, a marked stack of the last sample stands in", async () => {
   const off = await profiled(SWITCHED, { weight: "off-cpu" });
   const names = functionNames(off);
   const frameAt = (stack: number) => {
@@ -293,7 +295,7 @@ Deno.test("ProfileConsumer: without call chains of switches, a marked stack of t
   assertEquals(none.samples.stack.every((stack) => stack < 0), true);
 });
 
-Deno.test("ProfileConsumer: wall and off-cpu of threads of one name are sums of both", async () => {
+Deno.test("SampleCollector: wall and off-cpu of threads of one name are sums of both", async () => {
   const recording: Small = {
     samples: SAMPLES,
     comms: { 7: "same", 8: "same" },
@@ -315,7 +317,7 @@ async function trustOf(recording: Small, options?: ProfileOptions): Promise<stri
   return (await profiled(recording, options)).trust.split("; ");
 }
 
-Deno.test("ProfileConsumer: the trust line has shares of functions and callers, and why there are none", async () => {
+Deno.test("SampleCollector: the trust line has shares of functions and callers, and why there are none", async () => {
   // Three of four samples are in a file that is not there, and have callers.
   assertEquals(await trustOf({ samples: SAMPLES }), [
     "0% of samples have a function (without: file missing 75%, unmapped 25%)",
@@ -329,7 +331,7 @@ Deno.test("ProfileConsumer: the trust line has shares of functions and callers, 
   ]);
 });
 
-Deno.test("ProfileConsumer: the trust line names callers where nothing was mapped from a twentieth of the samples on", async () => {
+Deno.test("SampleCollector: the trust line names callers where nothing was mapped from a twentieth of the samples on", async () => {
   const sample = { tid: 7, period: 1n, ips: [0x1010n, 0x1020n, 0x1030n] };
   const samples = (all: number, ips: readonly bigint[]) =>
     Array.from({ length: all }, (_, i) => ({
@@ -345,7 +347,7 @@ Deno.test("ProfileConsumer: the trust line names callers where nothing was mappe
   assertEquals((await trustOf({ samples: samples(21, [0x1010n, 0x9000n]) })).length, 2);
 });
 
-Deno.test("ProfileConsumer: the trust line names a sample that rules, and sums that are rounded", async () => {
+Deno.test("SampleCollector: the trust line names a sample that rules, and sums that are rounded", async () => {
   const samples = Array.from({ length: 100 }, (_, i) => ({
     ...{ tid: 7, time: BigInt(i + 1), ips: [0x1010n] },
     period: i === 50 ? 2n ** 53n : 1n,
@@ -362,14 +364,14 @@ Deno.test("ProfileConsumer: the trust line names a sample that rules, and sums t
   assertEquals((await trustOf({ samples: below })).length, 3);
 });
 
-Deno.test("ProfileConsumer: parts of two threads that are joined give the profile of one", async () => {
+Deno.test("SampleCollector: parts of two threads that are joined give the profile of one", async () => {
   for (const timed of [false, true]) {
     const { consumer: whole, engine } = await collected(
       await recordingOf({ samples: [...SAMPLES, ...SAMPLES] }),
       { timed },
     );
-    const { profile: wanted } = await whole.profile({ resolver: resolverOf(), title: "" });
-    const joined = new ProfileConsumer({ timed });
+    const { profile: wanted } = await recordedProfile(whole, { resolver: resolverOf(), title: "" });
+    const joined = new SampleCollector(profileColumns({ timed }));
     await joined.start(engine);
     for (let part = 0; part < 2; part++) {
       const { consumer } = await collected(await recordingOf({ samples: SAMPLES }), { timed });
@@ -379,26 +381,26 @@ Deno.test("ProfileConsumer: parts of two threads that are joined give the profil
     }
     joined.finish();
     assertEquals(joined.samples, 8);
-    const { profile } = await joined.profile({ resolver: resolverOf(), title: "" });
+    const { profile } = await recordedProfile(joined, { resolver: resolverOf(), title: "" });
     assertEquals(profile.samples.length, timed ? 8 : 3);
     assertEquals(sampleLines(profile).sort(), sampleLines(wanted).sort());
     assertEquals([profile.span, profile.trust], [wanted.span, wanted.trust]);
   }
 });
 
-Deno.test("ProfileConsumer: a part has its own numbers of stacks, which join translates; -1 stays", async () => {
+Deno.test("SampleCollector: a part has its own numbers of stacks, which join translates; -1 stays", async () => {
   const { consumer, engine } = await collected(await recordingOf({ samples: SAMPLES }), {
     timed: true,
   });
   const part = consumer.part();
-  assertEquals([part.samples, part.leftOut, [...part.largest]], [4, 0, [10]]);
-  const timed = { ...part.timed, stack: Int32Array.of(0, -1, 2, 1) };
-  const other = new ProfileConsumer({ timed: true });
+  assertEquals([part.totals[0]?.samples, part.leftOut, [...part.largest]], [4, 0, [10]]);
+  const timed = { ...part.timed, node: Int32Array.of(0, -1, 2, 1) };
+  const other = new SampleCollector(profileColumns({ timed: true }));
   await other.start(engine);
   const stack = Int32Array.of(100, 101, 102);
   other.join({ ...part, leftOut: 2, timed }, { place: stack, stack, objects: stack });
   const joined = other.part();
-  assertEquals([[...joined.timed.stack], joined.leftOut], [[100, -1, 102, 101], 2]);
+  assertEquals([[...joined.timed.node], joined.leftOut], [[100, -1, 102, 101], 2]);
   assertEquals([[...joined.timed.timeLo], [...joined.timed.cpu]], [[100, 200, 300, 400], [
     0,
     1,
@@ -407,30 +409,33 @@ Deno.test("ProfileConsumer: a part has its own numbers of stacks, which join tra
   ]]);
 });
 
-Deno.test("ProfileConsumer: reuse of a consumer whose part was handed on counts from nothing", async () => {
+Deno.test("SampleCollector: reuse of a consumer whose part was handed on counts from nothing", async () => {
   const reader = await PerfDataReader.open(
     bytesSource(await recordingOf({ samples: SAMPLES })),
   );
   const options = { timed: false };
-  const [before, consumer] = [new ProfileConsumer(options), new ProfileConsumer(options)];
+  const [before, consumer] = [
+    new SampleCollector(profileColumns(options)),
+    new SampleCollector(profileColumns(options)),
+  ];
   // Takes the samples as a thread does, which hands on its part before the end.
   await runEngine(reader, [{
     needs: before.needs,
     start: (engine) => before.start(engine),
     rows: (run) => before.rows(run),
   }]);
-  assertEquals(before.part().samples, 4);
+  assertEquals(before.part().totals[0]?.samples, 4);
   consumer.reuse(before);
   await runEngine(reader, [consumer]);
-  const { profile } = await consumer.profile({ resolver: resolverOf(), title: "" });
+  const { profile } = await recordedProfile(consumer, { resolver: resolverOf(), title: "" });
   assertEquals(totals(profile), [{ samples: 4, period: 18 }]);
 });
 
-Deno.test("ProfileConsumer: a second call of profile throws", async () => {
+Deno.test("SampleCollector: a second call of profile throws", async () => {
   const { consumer } = await collected(await recordingOf({ samples: SAMPLES }));
-  await consumer.profile({ resolver: resolverOf(), title: "" });
+  await recordedProfile(consumer, { resolver: resolverOf(), title: "" });
   await assertRejects(
-    () => consumer.profile({ resolver: resolverOf(), title: "" }),
+    () => recordedProfile(consumer, { resolver: resolverOf(), title: "" }),
     Error,
     "the profile of a recording is made once",
   );

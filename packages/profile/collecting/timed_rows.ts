@@ -1,3 +1,4 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
 import { checkMemory } from "@perfdata/format/memory";
 
 /** Number of values in a block of a column. */
@@ -46,8 +47,8 @@ class BlockColumn<T extends Int32Array | Float64Array> {
 
 /** Samples with their times, a row each, as they are sent to another thread. */
 export interface TimedPart {
-  /** Innermost stack, -1 for none. */
-  readonly stack: Int32Array<ArrayBuffer>;
+  /** Place or innermost stack, -1 for none. */
+  readonly node: Int32Array<ArrayBuffer>;
   /** Event, command, process and thread. */
   readonly context: Int32Array<ArrayBuffer>;
   /** CPU, -1 if it is not known. */
@@ -70,7 +71,7 @@ export interface OrderedRows extends Omit<TimedPart, "timeHi" | "timeLo"> {
 export class TimedRows {
   /** How many there are. */
   length: number = 0;
-  readonly #stack = new BlockColumn((length) => new Int32Array(length));
+  readonly #node = new BlockColumn((length) => new Int32Array(length));
   readonly #context = new BlockColumn((length) => new Int32Array(length));
   readonly #cpu = new BlockColumn((length) => new Int32Array(length));
   readonly #period = new BlockColumn((length) => new Float64Array(length));
@@ -79,7 +80,7 @@ export class TimedRows {
 
   /** Adds a sample, with the halves of its time. */
   push(
-    stack: number,
+    node: number,
     context: number,
     cpu: number,
     period: number,
@@ -87,12 +88,33 @@ export class TimedRows {
     timeLo: number,
   ): void {
     this.length++;
-    this.#stack.push(stack);
+    this.#node.push(node);
     this.#context.push(context);
     this.#cpu.push(cpu);
     this.#period.push(period);
     this.#timeHi.push(timeHi);
     this.#timeLo.push(timeLo);
+  }
+
+  /**
+   * Adds the rows of a part.
+   *
+   * @param contexts By context of the part: its number here.
+   * @param nodes By node of the part: its number here.
+   */
+  join(part: TimedPart, contexts: Int32Array, nodes: Int32Array): void {
+    const { node, context, cpu, period, timeHi, timeLo } = part;
+    for (let i = 0; i < node.length; i++) {
+      const of = intAt(node, i);
+      this.push(
+        of < 0 ? of : intAt(nodes, of),
+        intAt(contexts, intAt(context, i)),
+        intAt(cpu, i),
+        floatAt(period, i),
+        intAt(timeHi, i),
+        intAt(timeLo, i),
+      );
+    }
   }
 
   /** All rows, in the order in which they were added; there are none after that. */
@@ -123,7 +145,7 @@ export class TimedRows {
     const { length } = this;
     this.length = 0;
     return {
-      stack: this.#stack.take(length, order),
+      node: this.#node.take(length, order),
       context: this.#context.take(length, order),
       cpu: this.#cpu.take(length, order),
       period: this.#period.take(length, order),

@@ -36,8 +36,8 @@ Deno.test("rows are in the order of their times as a stable sort has them, each 
     const expected = times.map((_, i) => i)
       .sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
     assertEquals([...orderOf(Float64Array.from(times)) ?? times.keys()], expected);
-    const { stack, context, cpu, period, time } = rows.inOrder(ORIGIN);
-    assertEquals([...stack], expected);
+    const { node, context, cpu, period, time } = rows.inOrder(ORIGIN);
+    assertEquals([...node], expected);
     assertEquals([...time], expected.map((i) => times[i]));
     for (const [k, i] of expected.entries()) {
       assert(context[k] === 0 - i && cpu[k] === i % 3 && period[k] === 2 * i);

@@ -1,4 +1,4 @@
-import type { DetailColumn } from "./sample_details.ts";
+import type { DetailColumn } from "@perfdata/profile/sample-details";
 
 /** One of {@link SORT_KEYS}. */
 export type SortKey =

@@ -13,8 +13,8 @@ import type {
   SortKey,
 } from "./function_columns.ts";
 import type { FunctionTable } from "./functions.ts";
-import type { SampleKeys } from "./sample_counts.ts";
-import { DETAIL_COLUMNS, type DetailColumn } from "./sample_details.ts";
+import type { SampleKeys } from "@perfdata/profile/sample-collector";
+import { DETAIL_COLUMNS, type DetailColumn } from "@perfdata/profile/sample-details";
 import { textRanks } from "../numbered_texts.ts";
 
 export type * from "./function_columns.ts";
@@ -60,7 +60,7 @@ export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
   });
 }
 
-/** Columns that {@link SampleCounts} has to collect for some keys. */
+/** Columns that {@link SampleCollector} has to collect for some keys. */
 export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   const keys = keysOf(sort);
   const by = (column: ContextColumn) => keys.some(({ context }) => context === column);

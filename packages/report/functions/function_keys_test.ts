@@ -1,5 +1,6 @@
 /** What a new key of `funcs` takes, and what happens where it does not say what it reads. */
 import { assertEquals, assertThrows } from "@std/assert";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
 import {
   bytesSource,
   emptyAttr,
@@ -12,7 +13,6 @@ import { runEngine } from "@perfdata/session/engine";
 import { FUNCTION_KEYS, type FunctionKey, sampleKeys, type SortKey } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";
 import { functions } from "./functions_of.ts";
-import { SampleCounts } from "./sample_counts.ts";
 
 /** Samples of one thread on the CPUs 0 to 6, one on CPU 0, two on CPU 1 and so on. */
 async function recording(): Promise<PerfDataReader> {
@@ -68,7 +68,7 @@ Deno.test("a key that reads what it does not say throws", async () => {
         table.context(row, column),
     };
     await withKey(key, async (sort) => {
-      const counts = new SampleCounts({ keys: sampleKeys(sort) });
+      const counts = new SampleCollector({ keys: sampleKeys(sort) });
       const engine = await runEngine(await recording(), [counts]);
       let message = "";
       await functionTable(engine, counts, undefined, { sort })
@@ -87,7 +87,7 @@ Deno.test("a key that reads what it does not say throws", async () => {
       number: (table: Parameters<FunctionKey["number"]>[0], row: number) => table.name(row, column),
     };
     await withKey(key, async (sort) => {
-      const counts = new SampleCounts();
+      const counts = new SampleCollector();
       const engine = await runEngine(await recording(), [counts]);
       let message = "";
       await functionTable(engine, counts, undefined, { sort })
@@ -105,7 +105,7 @@ Deno.test("a key that reads what it does not say throws", async () => {
 
 Deno.test("what the pass did not collect is no key of its table", async () => {
   for (const sort of [["pid"], ["tid"], ["comm", "cpu"]] as const) {
-    const counts = new SampleCounts();
+    const counts = new SampleCollector();
     const engine = await runEngine(await recording(), [counts]);
     let message = "";
     await functionTable(engine, counts, undefined, { sort })

@@ -1,4 +1,5 @@
 import { intAt } from "@perfdata/format/elements";
+import { type SampleCollector } from "@perfdata/profile/sample-collector";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
 import { lookUpPlaces } from "@perfdata/session/look-up";
 import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
@@ -11,7 +12,6 @@ import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
 import type { FineColumn, NameColumn } from "./function_columns.ts";
 import { FunctionNumbers, LEVEL, levelOf } from "./function_numbers.ts";
-import type { SampleCounts } from "./sample_counts.ts";
 import { Texts } from "../numbered_texts.ts";
 
 /** A place whose function has several entries. */
@@ -72,7 +72,7 @@ export interface LookedUpCode {
 /** Looks up all places that samples were taken at, and those of their stacks. */
 export async function lookUpCounted(
   { places, stacks }: LookedUpCode,
-  counts: Pick<SampleCounts, "histogram" | "pairs" | "kind" | "stacks">,
+  counts: Pick<SampleCollector, "histogram" | "pairs" | "kind" | "stacks">,
   resolver: SymbolResolver,
   progress?: LookUpProgress,
 ): Promise<LookedUpPlaces> {

@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { functionTable } from "./functions.ts";
 import { functionText, percentText } from "./function_text.ts";
-import { SampleCounts } from "./sample_counts.ts";
 
 Deno.test("a table on a terminal of any width has the last column, which says what a row is of", async () => {
   const url = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url);
   const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(url)));
-  const counts = new SampleCounts({});
+  const counts = new SampleCollector({});
   const engine = await runEngine(reader, [counts]);
   const table = await functionTable(engine, counts, undefined);
   const { eventNames } = engine;

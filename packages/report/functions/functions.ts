@@ -1,4 +1,5 @@
 import { groupBy } from "@perfdata/format/es2024";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
 import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
 import type { DataAccess } from "../data-types/data_types.ts";
 import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_sums.ts";
@@ -9,7 +10,7 @@ import { NodeTable } from "@perfdata/profile/node-table";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
-import type { SampleDetails } from "./sample_details.ts";
+import type { SampleDetails } from "@perfdata/profile/sample-details";
 import type { ContextColumn, End, NameColumn } from "./function_columns.ts";
 import { type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
@@ -21,7 +22,7 @@ import {
   type NameNeeds,
   PlaceNames,
 } from "./function_names.ts";
-import type { EventTotal, SampleCounts } from "./sample_counts.ts";
+import type { EventTotal } from "@perfdata/profile/sample-collector";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
@@ -36,7 +37,7 @@ export interface CountedCode {
 /** Samples as they were counted. */
 export interface CountedSamples extends
   Pick<
-    SampleCounts,
+    SampleCollector,
     "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "cgroups" | "collects"
   > {
   /** The names of the events. */
@@ -44,7 +45,7 @@ export interface CountedSamples extends
   /** By CPU: its socket. */
   readonly sockets?: readonly number[] | undefined;
   /** Names of commands, and the threads of those without one. */
-  readonly comms: Pick<NonNullable<SampleCounts["comms"]>, "name" | "tid"> | undefined;
+  readonly comms: Pick<NonNullable<SampleCollector["comms"]>, "name" | "tid"> | undefined;
 }
 
 /**
@@ -79,7 +80,7 @@ export class FunctionTable {
   /** Whether rows have latencies. */
   readonly withLatency: boolean;
   /** What rows are about: of branches and of accesses to memory there are two ends. */
-  readonly kind: SampleCounts["kind"];
+  readonly kind: SampleCollector["kind"];
   /** Other values of samples, by number. */
   readonly details: SampleDetails | undefined;
   /** Paths of cgroups by id. */
@@ -623,14 +624,14 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { functionTable, SampleCounts } from "@perfdata/report";
+ * import { functionTable } from "@perfdata/report";
  * import { runEngine } from "@perfdata/session/engine";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);
  * pipe.set(new TextEncoder().encode("PERFILE2"));
  * pipe.set([16], 8);
- * const counts = new SampleCounts();
+ * const counts = new SampleCollector();
  * const engine = await runEngine(await PerfDataReader.open(bytesSource(pipe)), [counts]);
  * const table = await functionTable(engine, counts, undefined);
  * assertEquals([...table.rows].map((row) => table.row(row)), []);

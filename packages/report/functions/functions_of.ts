@@ -1,10 +1,10 @@
 import type { Diagnostics, PerfDataReader } from "@perfdata/format";
+import { SampleCollector } from "@perfdata/profile/sample-collector";
 import { type EngineOptions, runEngine } from "@perfdata/session/engine";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { FunctionOptions, FunctionRow } from "./functions.ts";
 import { areOfBranches, areOfMemory, sampleKeys } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";
-import { SampleCounts } from "./sample_counts.ts";
 
 /** A row with the name of its event. */
 export interface NamedFunctionRow extends FunctionRow {
@@ -52,7 +52,7 @@ export async function functions(
   options: FunctionsOptions = {},
 ): Promise<NamedFunctionRow[]> {
   const { symbols, children = false, filter, diagnostics, ...rest } = options;
-  const counts = new SampleCounts({
+  const counts = new SampleCollector({
     keys: sampleKeys(rest.sort ?? []),
     stacks: children,
     branches: areOfBranches(rest.sort ?? []),

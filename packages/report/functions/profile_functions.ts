@@ -5,7 +5,6 @@ import { UNMAPPED } from "@perfdata/session/places";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
 import { unresolved } from "@perfdata/symbols/resolution";
-import type { ContextColumn } from "./function_columns.ts";
 import { keysOf } from "./function_keys.ts";
 import { type CodePlaces, type LookedUpPlaces, PlaceNames } from "./function_names.ts";
 import {
@@ -115,7 +114,7 @@ function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces 
 }
 
 /** What a profile has of samples. */
-const COLLECTED: ReadonlySet<ContextColumn> = new Set(["comm", "pid", "tid", "cpu"]);
+const COLLECTED: ReadonlySet<string> = new Set(["comm", "pid", "tid", "cpu"]);
 
 /** The samples, summed up. */
 function samplesOf(profile: Profile, { sort = [] }: FunctionOptions): CountedSamples {

@@ -14,7 +14,7 @@ import { BRANCH } from "@perfdata/session/run";
 import { SampleHistogram } from "@perfdata/session/sample-histogram";
 import type { LookedUpCode } from "./function_names.ts";
 import type { CountedCode, CountedSamples } from "./functions.ts";
-import type { EventTotal, SampleKeys } from "./sample_counts.ts";
+import type { EventTotal, SampleKeys } from "@perfdata/profile/sample-collector";
 
 /**
  * Counts the branches of an Intel PT trace like those of branch stacks: each taken branch is a sample

@@ -2,7 +2,6 @@ import { LostRecords } from "@perfdata/session/lost-records";
 import {
   KERNEL_RECORDS,
   type PerfDataReader,
-  type PerfEvent,
   type RecordBatch,
   RecordCodec,
 } from "@perfdata/format";
@@ -34,7 +33,6 @@ import { streamFeature } from "@perfdata/session/stream-feature";
 import { FarTimes, type TimesPart } from "@perfdata/session/far-times";
 import { type TimePart, TimeSpan } from "@perfdata/session/time-span";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
-import { sampleWeight } from "../sample_weight.ts";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 
 // Where the field of a record lies.
@@ -295,7 +293,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     if (fields === null) return;
     const { view } = run.at(i);
     const [start = 0, end = 0] = [run.start[i], run.end[i]];
-    if (!fields.locate(view, start, end, (this.#reader as PerfDataReader).littleEndian)) return;
+    const { littleEndian } = this.#reader as PerfDataReader;
+    if (!fields.locate(view, start, end, littleEndian)) return;
     const { stacks } = this;
     const { callchainLength, stackUserSize } = fields;
     if (callchainLength > 0) {
@@ -307,10 +306,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
       stacks.copySize = Math.max(stacks.copySize, stackUserSize);
     }
     if (fields.branchStackLength > 0) stacks.branches++;
-    if (fields.weight < 0) return;
-    const { littleEndian, events } = this.#reader as PerfDataReader;
-    const { sampleType } = (events.all[number] as PerfEvent).layout;
-    const weight = sampleWeight(view, fields.weight, sampleType, littleEndian);
+    const weight = fields.weightValue(view, littleEndian);
+    if (weight < 0) return;
     event.weight += weight;
     if (weight > event.largestWeight) event.largestWeight = weight;
   }

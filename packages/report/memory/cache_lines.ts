@@ -13,7 +13,7 @@ import { streamFeature } from "@perfdata/session/stream-feature";
 import type { SymbolTrust } from "@perfdata/session/symbolize";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { addressToHex } from "@perfdata/symbols/address";
-import { recordedMemory, recordedNodes } from "../cpu_topology.ts";
+import { recordedMemory, recordedNodes } from "@perfdata/session/cpu-topology";
 import { lookUpUses, PlaceNames } from "../functions/function_names.ts";
 import {
   ACCESS_COUNTERS,

@@ -23,7 +23,7 @@ import {
   recordedCaches,
   recordedCpus,
   recordedNodes,
-} from "../cpu_topology.ts";
+} from "@perfdata/session/cpu-topology";
 import {
   type MetricEvent,
   metricsOf,

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/elements";
 import { enlarge } from "@perfdata/format/enlarge";
 import { COMM, FORK } from "@perfdata/format/records";
 import { layoutOf } from "@perfdata/format/struct";
@@ -35,9 +36,13 @@ export class SampleComms {
     this.#engine = engine;
   }
 
-  /** The thread ids of threads without a name, as {@link SampleComms.ofPart} takes them. */
+  /** The thread ids of threads without a name, then their processes, as {@link SampleComms.ofPart} reads them. */
   part(): Int32Array<ArrayBuffer> {
-    return this.#unnamedTids.slice(0, this.#unnamedCount);
+    const count = this.#unnamedCount;
+    const part = new Int32Array(2 * count);
+    part.set(this.#unnamedTids.subarray(0, count));
+    part.set(this.#unnamedPids.subarray(0, count), count);
+    return part;
   }
 
   /** The comm of the sample in row `i` of a run. */
@@ -60,7 +65,11 @@ export class SampleComms {
 
   /** The number of a comm of another thread's {@link SampleComms.part}, for the same recording. */
   ofPart(part: Int32Array, comm: number): number {
-    return (comm & 1) === 0 ? comm : this.#unnamedOf(part[comm >> 1] as number, -1);
+    const unnamed = comm >> 1;
+    return (comm & 1) === 0 ? comm : this.#unnamedOf(
+      intAt(part, unnamed),
+      intAt(part, unnamed + part.length / 2),
+    );
   }
 
   /** A name; `undefined` if the thread never got one. */
@@ -71,6 +80,11 @@ export class SampleComms {
   /** The thread id of a thread without a name. */
   tid(comm: number): number {
     return this.#unnamedTids[comm >> 1] as number;
+  }
+
+  /** The process of a thread without a name; -1 if it is not known. */
+  pid(comm: number): number {
+    return intAt(this.#unnamedPids, comm >> 1);
   }
 
   /** A comm as it is shown; that of a thread without a name may still change. */

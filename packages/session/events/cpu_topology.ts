@@ -6,7 +6,7 @@ import {
   HEADER_NUMA_TOPOLOGY,
 } from "@perfdata/format/feature-names";
 import type { PerfDataReader } from "@perfdata/format";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
+import { recordedFeatures } from "./recorded_features.ts";
 
 /** More than any machine has: a list of a damaged file ends there. */
 const MOST_CPUS = 1 << 16;
@@ -16,8 +16,11 @@ export type StreamFeatures = Map<number, Uint8Array>;
 
 /** The core, die and socket that a CPU is of. */
 export interface CpuPlace {
+  /** Number of the core in its die. */
   readonly core: number;
+  /** Number of the die in its socket. */
   readonly die: number;
+  /** Number of the socket. */
   readonly socket: number;
 }
 

@@ -1,0 +1,47 @@
+import type { PerfEvent } from "@perfdata/format";
+import { intAt } from "@perfdata/format/elements";
+import {
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+} from "@perfdata/format/perf-event";
+import { SampleFields } from "@perfdata/format/sample-layout";
+import type { Run } from "@perfdata/session/run";
+
+/** Reads samples of accesses to memory: the place of the data and the weight. */
+export class AccessSamples {
+  /** Samples whose event has data sources. */
+  count = 0;
+  readonly #events: readonly PerfEvent[];
+  readonly #le: boolean;
+  readonly #fields: (SampleFields | undefined)[] = [];
+
+  /** Reads samples of these events. */
+  constructor(events: readonly PerfEvent[], littleEndian: boolean) {
+    this.#events = events;
+    this.#le = littleEndian;
+  }
+
+  /** The place of the data of an access; -1 if its address is 0: it was not known. */
+  data(run: Run, i: number): number {
+    const { layout } = this.#events[intAt(run.event, i)] as PerfEvent;
+    if (layout.addr < 0) return -1;
+    const { view } = run.at(i);
+    const at = intAt(run.start, i) + layout.addr;
+    return view.getInt32(at) === 0 && view.getInt32(at + 4) === 0 ? -1 : intAt(run.addr, i);
+  }
+
+  /** What an access counts for, as with `iter_add_single_mem_entry` of tools/perf/util/hist.c. */
+  weight(run: Run, i: number): number {
+    const number = intAt(run.event, i);
+    const event = this.#events[number] as PerfEvent;
+    const { sampleType } = event.layout;
+    if ((sampleType & PERF_SAMPLE_DATA_SRC) !== 0) this.count++;
+    if ((sampleType & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)) === 0) return 1;
+    const fields = this.#fields[number] ??= new SampleFields(event.attr);
+    const { view } = run.at(i);
+    const le = this.#le;
+    if (!fields.locate(view, intAt(run.start, i), intAt(run.end, i), le)) return 1;
+    return fields.weightValue(view, le) || 1;
+  }
+}

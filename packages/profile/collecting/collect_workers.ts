@@ -1,0 +1,23 @@
+// Uses Deno's workers; most of this package runs in any JavaScript runtime.
+import type { Workers } from "@perfdata/session/engine";
+import type { CollectAbout } from "./collect_worker.ts";
+import { SampleCollector } from "./sample_collector.ts";
+
+export type { CollectAbout } from "./collect_worker.ts";
+
+/**
+ * Threads that collect samples as a {@linkcode SampleCollector} with the same options does: for
+ * `EngineOptions.workers`.
+ *
+ * @param path The recording.
+ * @param jobs How many threads, the one that asks included.
+ */
+export function collectWorkers(path: string, jobs: number, about: CollectAbout): Workers {
+  return {
+    jobs,
+    path,
+    about,
+    make: ({ collect }: CollectAbout) => new SampleCollector(collect),
+    start: () => new Worker(new URL("./collect_worker.ts", import.meta.url), { type: "module" }),
+  };
+}

@@ -1,0 +1,584 @@
+import type { PerfEvent, RecordBatch } from "@perfdata/format";
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import {
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+} from "@perfdata/format/perf-event";
+import {
+  PERF_RECORD_CGROUP,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+} from "@perfdata/format/record-types";
+import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
+import type { Parallelism, ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
+import { LargestPeriods } from "@perfdata/session/ruling-period";
+import { CHOSEN, type Run } from "@perfdata/session/run";
+import { SampleComms } from "@perfdata/session/sample-comms";
+import { SampleHistogram } from "@perfdata/session/sample-histogram";
+import { SampleReads } from "@perfdata/session/sample-reads";
+import { streamFeature } from "@perfdata/session/stream-feature";
+import { TimeSpan } from "@perfdata/session/time-span";
+import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+import { NodeTable } from "../columns/node_table.ts";
+import { isTimeWeight, type ProfileWeight } from "../columns/profile.ts";
+import { AccessSamples } from "./access_samples.ts";
+import { addCgroup } from "./cgroup_paths.ts";
+import {
+  type CollectedPart,
+  type CollectedRows,
+  type CollectedSwitch,
+  type CollectOptions,
+  type EventTotal,
+  type SampleKeys,
+  STAND_IN,
+} from "./collect_options.ts";
+import { type DetailColumn, SampleDetails } from "./sample_details.ts";
+import { TimedRows } from "./timed_rows.ts";
+
+export type * from "./collect_options.ts";
+
+/** The event of the contexts of context switches, which belong to no event. */
+const SWITCH = -1;
+
+/**
+ * Collects samples by event, comm and place or stack, and more if that is asked for: the consumer of the engine
+ * from which functions, profiles and tables are made.
+ *
+ * Samples of a group that was read (`PERF_SAMPLE_READ`) count for each of its events with what it
+ * counted since the sample before.
+ *
+ * It has more than 400 lines because it is the one place where samples are counted: each column that can be
+ * asked for has a few lines in the loop, in {@linkcode SampleCollector.part} and in {@linkcode SampleCollector.join}.
+ */
+export class SampleCollector implements Consumer, Shareable<CollectedPart> {
+  readonly needs: Needs;
+  /** Totals by number of event. */
+  readonly totals: EventTotal[] = [];
+  /** The largest period of each event, or the largest weight where accesses to memory are counted. */
+  readonly largest: LargestPeriods = new LargestPeriods();
+  /** What counts. */
+  readonly weight: ProfileWeight;
+  /** Whether nodes are stacks. */
+  readonly stacks: boolean;
+  /**
+   * Where nodes are branches: the places that these lead from (`parents()`) and to (`items()`); where they are
+   * accesses, the places of data and of code.
+   */
+  readonly pairs: NodeTable | undefined;
+  /** What the pairs are. */
+  readonly kind: "samples" | "branches" | "accesses";
+  /** Other values of samples, if rows are grouped by some. */
+  readonly details: SampleDetails | undefined;
+  /** Paths of cgroups by id, as far as they were recorded. */
+  readonly cgroups: Map<bigint, string> = new Map();
+  /** By CPU: its socket, if rows are grouped by that and the recording says it. */
+  sockets: readonly number[] | undefined;
+  /** Times of the first sample and of the last one, if they are kept. */
+  readonly span: TimeSpan = new TimeSpan();
+  /** Samples with their times, if they are kept; the histogram has only their contexts then. */
+  readonly #timed: TimedRows | undefined;
+  /** Context switches, if they are kept. */
+  readonly switched: CollectedSwitch[] = [];
+  /** Receives records of switches, where intervals are counted or switches kept. */
+  readonly applied?: (run: Run, i: number) => void;
+  #histogram = new SampleHistogram(1 << 14);
+  readonly #options: CollectOptions;
+  readonly #keys: SampleKeys;
+  readonly #isLatency: boolean;
+  /** Whether the number of threads that have a CPU is asked for. */
+  readonly #isParallel: boolean;
+  readonly #features = new Map<number, Uint8Array>();
+  #intervals: ThreadIntervals | undefined;
+  #parallelism: Parallelism | undefined;
+  /** By event, and by number of threads that had a CPU: the sum of the periods. */
+  readonly #byThreads: (number[] | undefined)[] = [];
+  /** The rest of divided periods before, if samples are rows of whole numbers. */
+  #rest = 0;
+  #engine: Engine | undefined;
+  #events: readonly PerfEvent[] = [];
+  #access: AccessSamples | undefined;
+  #accesses = 0;
+  #leftOut = 0;
+  #reads: SampleReads | undefined;
+  #comms: SampleComms | undefined;
+  /** Whether the rows were handed over. */
+  #isTaken = false;
+
+  /** Counts nothing yet. */
+  constructor(options: CollectOptions = {}) {
+    this.#options = options;
+    const { keys = {}, weight = "period", stacks = false, branches, memory, lines } = options;
+    this.#keys = keys;
+    this.weight = weight;
+    this.stacks = stacks;
+    const isTime = isTimeWeight(weight);
+    this.kind = branches === true ? "branches" : memory === true ? "accesses" : "samples";
+    if (this.kind !== "samples") this.pairs = new NodeTable();
+    if (options.timed === true) this.#timed = new TimedRows();
+    const { details } = keys;
+    if (details !== undefined && details.columns.length > 0) {
+      if (this.kind === "branches" || isTime) {
+        throw new Error(
+          `${details.columns.join()} is of samples, not of ${isTime ? "times" : "branches"}`,
+        );
+      }
+      this.details = new SampleDetails(details);
+    }
+    this.#isLatency = weight === "latency";
+    this.#isParallel = this.#isLatency || options.parallelism !== undefined ||
+      this.details?.has("parallelism") === true;
+    // Whether call chains were recorded is said of times.
+    const isOfStacks = stacks || isTime;
+    this.needs = {
+      order: isTime || this.#isParallel ? "time" : "any",
+      places: true,
+      stacks: isOfStacks,
+      calls: isOfStacks && lines === true,
+      unmapped: options.unmapped !== false,
+      branches: branches === true,
+      addr: memory === true,
+      looksAt: isTime ? (run, i) => this.#intervals?.looksAt(run, i) ?? true : undefined,
+    };
+    const keepsSwitches = options.switches === true;
+    if (isTime || keepsSwitches) {
+      this.applied = (run, i) => {
+        if (keepsSwitches) this.#switch(run, i);
+        this.#intervals?.applied(run, i);
+      };
+    }
+  }
+
+  /**
+   * The engine of the pass.
+   *
+   * @throws {Error} Before the pass.
+   */
+  get engine(): Engine {
+    if (this.#engine === undefined) throw new Error("nothing was collected yet");
+    return this.#engine;
+  }
+
+  /** Samples and periods; a node is a place, a stack, a branch or an access. */
+  get histogram(): SampleHistogram {
+    return this.#histogram;
+  }
+
+  /** What is known of intervals, where they are counted. */
+  get intervals(): ThreadIntervals | undefined {
+    return this.#intervals;
+  }
+
+  /** The names of the events. */
+  get eventNames(): readonly string[] {
+    return this.#engine?.eventNames ?? [];
+  }
+
+  /** What is known of parallelism, where it is asked for. */
+  get parallelism(): Parallelism | undefined {
+    return this.#parallelism;
+  }
+
+  /** Comms by number; there are none before the pass. */
+  get comms(): SampleComms | undefined {
+    return this.#comms;
+  }
+
+  /** Samples that count. */
+  get samples(): number {
+    return this.totals.reduce((sum, { samples }) => sum + samples, 0);
+  }
+
+  /** Where memory is asked for: samples whose event has data sources. */
+  get accesses(): number {
+    return this.#accesses + (this.#access?.count ?? 0);
+  }
+
+  /** Samples whose READ values are damaged or of no known event. */
+  get leftOut(): number {
+    return this.#leftOut + (this.#reads?.leftOut ?? 0);
+  }
+
+  /** Whether a part of contexts is collected. */
+  collects(column: "comm" | "pid" | "tid" | "cpu" | "state" | "branch" | DetailColumn): boolean {
+    switch (column) {
+      case "comm":
+        return true;
+      case "branch":
+        return (this.#keys.branch ?? 0) !== 0;
+      case "state":
+        return this.#keys.state === true && isTimeWeight(this.weight);
+      case "pid":
+      case "tid":
+      case "cpu":
+        return this.#keys[column] === true;
+      default:
+        return this.details?.has(column) === true;
+    }
+  }
+
+  /** Remembers the engine. */
+  async start(engine: Engine): Promise<void> {
+    this.#engine = engine;
+    this.#comms = new SampleComms(engine);
+    this.#reads = new SampleReads(engine.reader);
+    this.#events = engine.reader.events.all;
+    const { littleEndian } = engine.reader;
+    this.details?.start(this.#events, littleEndian);
+    if (this.kind === "accesses") this.#access = new AccessSamples(this.#events, littleEndian);
+    await this.described();
+  }
+
+  /** Finds the tracepoints of the scheduler, and the texts of others, of a stream when they have come. */
+  async described(): Promise<void> {
+    const { details, engine, weight } = this;
+    const tracing = details?.has("trace") ? await engine.described.tracing() : undefined;
+    if (details !== undefined && tracing !== undefined) {
+      const { TracepointText } = await import("@perfdata/format/tracepoint");
+      // Names of functions are known after the last sample: addresses stay what they are.
+      details.tracer = new TracepointText(tracing, () => undefined);
+    }
+    const isTime = isTimeWeight(weight);
+    if (!this.#isParallel && !isTime) return;
+    const { Parallelism, THREAD_STATE, ThreadIntervals } = await import(
+      "@perfdata/session/intervals"
+    );
+    if (this.#isParallel) this.#parallelism = await Parallelism.open(engine);
+    if (!isTime) return;
+    const { RUNNING, WAITING, RUNNABLE } = THREAD_STATE;
+    const spent = (interval: ThreadInterval): void =>
+      this.#spent(interval, RUNNING, interval.from, interval.to);
+    const isOfStates = this.collects("state");
+    const off = weight === "wall" && isOfStates
+      ? (interval: ThreadInterval): void => {
+        const { from, runnable, to } = interval;
+        this.#spent(interval, WAITING, from, runnable);
+        this.#spent(interval, RUNNABLE, runnable, to);
+      }
+      : spent;
+    const listener = weight === "wall" ? { off, ran: spent } : { off };
+    this.#intervals = await ThreadIntervals.open(engine, listener, {
+      filter: this.#options.filter,
+      standIns: isOfStates,
+    });
+  }
+
+  /** Ends what is under way. */
+  async finish(): Promise<void> {
+    this.#intervals?.finish();
+    this.#histogram.seal();
+    // Whole numbers are added before they are divided: so sums have no fractions that depend on their order.
+    for (const [event, sums] of this.#byThreads.entries()) {
+      const total = this.totals[event];
+      if (sums === undefined || total === undefined) continue;
+      total.latency = sums.reduce((sum, period, threads) => sum + period / threads, 0);
+    }
+    if (this.#isLatency) {
+      this.#histogram.roundPeriods();
+      for (const total of this.totals) total.period = Math.round(total.period);
+    }
+    if (this.#keys.sockets !== true || this.#engine === undefined) return;
+    const { recordedCpus } = await import("@perfdata/session/cpu-topology");
+    const cpus = await recordedCpus(this.#engine.reader, this.#features);
+    this.sockets = cpus.map(({ socket }) => socket);
+  }
+
+  /** Counts the samples of a run. */
+  rows(run: Run): void {
+    const reads = this.#reads;
+    const comms = this.#comms;
+    if (reads === undefined || comms === undefined) return;
+    while (this.totals.length < this.#events.length) this.totals.push({ samples: 0, period: 0 });
+    const { count, type, chosen, event, period } = run;
+    if (this.#intervals !== undefined) {
+      for (let i = 0; i < count; i++) {
+        if (type[i] !== PERF_RECORD_SAMPLE) comms.record(run, i);
+      }
+      this.#intervals.rows(run);
+      this.#histogram.settle();
+      return;
+    }
+    const parallelism = this.#parallelism;
+    const leaves = this.#options.others === false ? CHOSEN.TOTAL : CHOSEN.NO;
+    for (let i = 0; i < count; i++) {
+      parallelism?.row(run, i);
+      const kind = intAt(type, i);
+      if (kind !== PERF_RECORD_SAMPLE) {
+        this.#record(run, i, kind, comms);
+        continue;
+      }
+      const choice = byteAt(chosen, i);
+      if (choice === CHOSEN.NO || choice === leaves) {
+        reads.skip(run, i);
+        continue;
+      }
+      const comm = comms.of(run, i);
+      const of = intAt(event, i);
+      if (reads.isPlain(of)) {
+        this.#count(run, i, of, comm, floatAt(period, i));
+        continue;
+      }
+      const counters = reads.take(run, i);
+      for (let k = 0; k < counters; k++) {
+        this.#count(run, i, numberAt(reads.event, k), comm, numberAt(reads.period, k));
+      }
+    }
+    this.#histogram.settle();
+  }
+
+  /** Reads the names of cgroups where samples are taken in any order. */
+  other(batch: RecordBatch, i: number): void {
+    if (batch.type(i) !== PERF_RECORD_CGROUP) return;
+    const start = batch.start(i);
+    const record = batch.bytes.subarray(start, start + batch.size(i));
+    addCgroup(this.cgroups, record, batch.littleEndian);
+  }
+
+  /** Reads a record that is not a sample. */
+  #record(run: Run, i: number, kind: number, comms: SampleComms): void {
+    comms.record(run, i);
+    if (kind === PERF_RECORD_CGROUP) {
+      const record = run.at(i).bytes.subarray(intAt(run.start, i), intAt(run.end, i));
+      addCgroup(this.cgroups, record, this.engine.reader.littleEndian);
+    } else if (kind === PERF_RECORD_HEADER_FEATURE && this.#keys.sockets === true) {
+      const { bytes, view } = run.at(i);
+      const [start, end] = [intAt(run.start, i), intAt(run.end, i)];
+      const feature = streamFeature(this.engine.reader, bytes, view, start, end);
+      if (feature !== undefined) this.#features.set(feature.id, feature.payload.slice());
+    }
+  }
+
+  /**
+   * Hands over the rows: samples with their times in order of these, relative to an origin, or sums.
+   *
+   * @throws {Error} If it is called again.
+   */
+  takeRows(origin: bigint): CollectedRows {
+    if (this.#isTaken) throw new Error("the profile of a recording is made once");
+    this.#isTaken = true;
+    if (this.#timed !== undefined) {
+      const rows = this.#timed.inOrder(origin);
+      return { ...rows, count: new Uint8Array(rows.node.length).fill(1) };
+    }
+    const sums = this.#histogram;
+    const { size } = sums;
+    const [context, node] = [new Int32Array(size), new Int32Array(size)];
+    const [count, period] = [new Float64Array(size), new Float64Array(size)];
+    for (let row = 0; row < size; row++) {
+      context[row] = sums.contextOf(row);
+      node[row] = sums.node(row);
+      count[row] = sums.samples(row);
+      period[row] = sums.period(row);
+    }
+    sums.clear();
+    return { context, node, count, period };
+  }
+
+  part(): CollectedPart {
+    return {
+      histogram: this.#histogram.part(),
+      timed: (this.#timed ?? new TimedRows()).part(),
+      span: this.span.part(),
+      comms: this.#comms?.part() ?? new Int32Array(0),
+      from: this.pairs?.parents().slice() ?? new Int32Array(0),
+      to: this.pairs?.items().slice() ?? new Int32Array(0),
+      details: this.details?.part(),
+      accesses: this.accesses,
+      totals: this.totals,
+      largest: this.largest.periods,
+      leftOut: this.leftOut,
+    };
+  }
+
+  reuse(before: SampleCollector): void {
+    this.#histogram = before.#histogram;
+    this.#histogram.reset();
+  }
+
+  join(part: CollectedPart, { place, stack }: JoinedNumbers): void {
+    const { comms, from, to, details } = part;
+    const called = (comm: number): number => this.#comms?.ofPart(comms, comm) ?? 0;
+    const { pairs } = this;
+    const nodes = this.stacks ? stack : pairs === undefined ? place : from.map((source, i) => {
+      const target = intAt(to, i);
+      return pairs.node(
+        source < 0 ? -1 : intAt(place, source),
+        target < 0 ? -1 : intAt(place, target),
+      );
+    });
+    const contexts = this.#histogram.join(
+      part.histogram,
+      called,
+      nodes,
+      details && this.details?.join(details),
+    );
+    this.#timed?.join(part.timed, contexts, nodes);
+    this.span.join(part.span);
+    this.#accesses += part.accesses;
+    this.largest.join(part.largest);
+    for (const [event, { samples, period }] of part.totals.entries()) {
+      const total = this.totals[event] ??= { samples: 0, period: 0 };
+      total.samples += samples;
+      total.period += period;
+    }
+    this.#leftOut += part.leftOut;
+  }
+
+  /** The number of a context, with the values that are asked for. */
+  #context(
+    run: Run,
+    i: number,
+    event: number,
+    comm: number,
+    detail: number,
+  ): number {
+    const { pid, tid, cpu } = this.#keys;
+    return this.#histogram.context(
+      event,
+      comm,
+      pid === true ? intAt(run.process, i) : 0,
+      tid === true ? intAt(run.tid, i) : 0,
+      cpu === true ? intAt(run.cpu, i) : 0,
+      detail,
+    );
+  }
+
+  /** Counts a time that a thread spent in a state. */
+  #spent(interval: ThreadInterval, state: number, from: number, to: number): void {
+    const comms = this.#comms;
+    if (comms === undefined || to <= from) return;
+    const { comm, pid, tid, cpu, stack, place, isStandIn } = interval;
+    const total = this.totals[0] ??= { samples: 0, period: 0 };
+    total.samples++;
+    total.period += to - from;
+    const keys = this.#keys;
+    const context = this.#histogram.context(
+      0,
+      comms.ofThread(comm, tid, pid),
+      keys.pid === true ? pid : 0,
+      keys.tid === true ? tid : 0,
+      keys.cpu === true ? cpu : 0,
+      keys.state !== true ? 0 : isStandIn ? state | STAND_IN : state,
+    );
+    const node = this.stacks ? stack : place;
+    const { baseHi: hi, baseLo: lo } = this.#intervals as ThreadIntervals;
+    const [beginHi, beginLo] = [hi + Math.floor((lo + from) / 2 ** 32), lo + from | 0];
+    if (this.#options.span === true) {
+      this.span.see(beginHi, beginLo);
+      this.span.see(hi + Math.floor((lo + to) / 2 ** 32), lo + to | 0);
+    }
+    if (this.#timed === undefined) this.#histogram.addLater(context, node, to - from);
+    else this.#timed.push(node, context, cpu, to - from, beginHi, beginLo);
+  }
+
+  #count(run: Run, i: number, event: number, comm: number, period: number): void {
+    const { events, span, parallelism: wanted } = this.#options;
+    if (events !== undefined && !events.has(event)) return;
+    const total = this.totals[event] as EventTotal;
+    const { pairs, details } = this;
+    const access = this.#access;
+    if (pairs !== undefined && access === undefined) {
+      this.#countBranches(pairs, total, run, i, event, comm);
+      return;
+    }
+    if (access !== undefined) period = access.weight(run, i);
+    const parallelism = this.#parallelism;
+    if (parallelism !== undefined) {
+      const { threads } = parallelism;
+      if (this.#isLatency) period /= threads;
+      else {
+        const sums = this.#byThreads[event] ??= [];
+        sums[threads] = (sums[threads] ?? 0) + period;
+      }
+      if (details !== undefined) details.parallelism = threads;
+    }
+    this.largest.see(event, period);
+    total.samples++;
+    total.period += period;
+    if (run.chosen[i] === CHOSEN.TOTAL) return;
+    if (wanted?.has(parallelism?.threads ?? 1) === false) return;
+    const context = this.#context(run, i, event, comm, details?.of(run, i) ?? 0);
+    const node = pairs !== undefined && access !== undefined
+      ? pairs.node(access.data(run, i), intAt(run.place, i))
+      : this.stacks
+      ? intAt(run.stack, i)
+      : intAt(run.place, i);
+    if (span === true) this.span.see(intAt(run.timeHi, i), intAt(run.timeLo, i));
+    if (this.#timed === undefined) this.#histogram.addLater(context, node, period);
+    else this.#keep(this.#timed, run, i, node, context, period);
+  }
+
+  /** Keeps a sample as a row: with a whole number, so that the sum is right. */
+  #keep(
+    timed: TimedRows,
+    run: Run,
+    i: number,
+    node: number,
+    context: number,
+    period: number,
+  ): void {
+    if (this.#isLatency) {
+      const exact = period + this.#rest;
+      period = Math.round(exact);
+      this.#rest = exact - period;
+    }
+    timed.push(
+      node,
+      context,
+      intAt(run.cpu, i),
+      period,
+      intAt(run.timeHi, i),
+      intAt(run.timeLo, i),
+    );
+  }
+
+  /** Counts the branches of a sample, as `iter_add_next_branch_entry` of tools/perf/util/hist.c does. */
+  #countBranches(
+    nodes: NodeTable,
+    total: EventTotal,
+    run: Run,
+    i: number,
+    event: number,
+    comm: number,
+  ): void {
+    const { branches, branchFlags } = run;
+    const first = intAt(run.branchStart, i);
+    const end = intAt(run.branchStart, i + 1);
+    total.samples += end - first >> 1;
+    total.period += end - first >> 1;
+    if (run.chosen[i] === CHOSEN.TOTAL) return;
+    const mask = this.#keys.branch ?? 0;
+    for (let k = first; k < end; k += 2) {
+      const context = this.#context(run, i, event, comm, intAt(branchFlags, k >> 1) & mask);
+      const node = nodes.node(intAt(branches, k), intAt(branches, k + 1));
+      this.#histogram.addLater(context, node, 1);
+    }
+  }
+
+  /** Keeps a context switch: of a thread as it is called at that moment. */
+  #switch(run: Run, i: number): void {
+    const type = run.type[i];
+    const comms = this.#comms;
+    if (comms === undefined) return;
+    if (type !== PERF_RECORD_SWITCH && type !== PERF_RECORD_SWITCH_CPU_WIDE) return;
+    const { machine } = this.engine;
+    const [pid, tid, misc] = [intAt(run.pid, i), intAt(run.tid, i), intAt(run.misc, i)];
+    const thread = machine.thread(pid, tid);
+    const process = intAt(machine.pids, thread);
+    const { pid: byPid, tid: byTid } = this.#keys;
+    this.switched.push({
+      context: this.#histogram.context(
+        SWITCH,
+        comms.ofThread(intAt(machine.comms, thread), tid, process),
+        byPid === true ? process : 0,
+        byTid === true ? tid : 0,
+        0,
+      ),
+      time: run.time(i),
+      cpu: intAt(run.cpu, i),
+      out: (misc & PERF_RECORD_MISC_SWITCH_OUT) !== 0,
+      preempted: (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) !== 0,
+    });
+  }
+}
