@@ -125,7 +125,7 @@ export function weigh(profile: ViewProfile, selection: Selection): Weights {
   return { ...sums, totalPeriod, totalCount, barePeriod, bareCount };
 }
 
-/** Stacks without inlined functions, and the row in them of each original row; -1 if there is none. */
+/** Stacks without inlined functions. `of`: by original row, the row in `stacks`, or -1. */
 export interface PlainStacks {
   readonly stacks: StackRows;
   readonly of: Int32Array;

@@ -73,7 +73,7 @@ export interface CodeParts extends Omit<CodeOptions, "disassembler" | "engine"> 
   readonly profile: Profile;
   /** The profile in the page's form. */
   readonly view: ViewProfile;
-  /** Creates the disassembler for the recorded machine; `undefined` if there is none. */
+  /** Creates the disassembler for the recorded machine; `undefined` if the machine has no disassembler. */
   readonly disassembler: () => Promise<Disassembler | undefined>;
   /** Returns the lines of a source file, if it is available. */
   readonly source: (path: string) => readonly string[] | undefined;

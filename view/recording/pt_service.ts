@@ -35,7 +35,7 @@ export interface PtParts {
   /** Source of the code. */
   readonly code: OpenPtOptions["code"];
   readonly resolver: (machine: RecordedMachine | undefined) => Promise<SymbolResolver>;
-  /** Creates the formatter of instructions; `undefined` if there is none. */
+  /** Creates the formatter of instructions; `undefined` without a disassembler. */
   readonly text: () => Promise<InsnText | undefined>;
 }
 

@@ -125,7 +125,7 @@ export class RecordingService {
     return this.#index ??= this.#indexed();
   }
 
-  /** Returns context switches: from SWITCH records, or from `sched:sched_switch` if there are none. */
+  /** Returns context switches: from SWITCH records, or without them from `sched:sched_switch`. */
   async switched(): Promise<Switched> {
     const { switches, start } = await this.index();
     const { switched } = await this.#main();

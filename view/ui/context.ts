@@ -26,7 +26,7 @@ export function countedOf({ store, facts }: ProfileViewProps): string {
   return weight === "samples" ? "samples" : facts.events[event]?.name ?? "period";
 }
 
-/** Formats the share of samples of other events; `""` if there are none. */
+/** Formats the share of samples of other events; `""` without such samples. */
 export function otherEventsText({ totals }: Pick<ProfileFacts, "totals">, event: number): string {
   const all = totals.reduce((sum, { samples }) => sum + samples, 0);
   const others = all - (totals[event]?.samples ?? 0);

@@ -18,7 +18,7 @@ export interface ViewSource {
   switched(): Promise<Switched | undefined>;
   /** @throws {Error} If there is no profile, with the reason. */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
-  /** Reads the recording to compare with; `undefined` if there is none. */
+  /** Reads the recording to compare with; `undefined` without a comparison. */
   readonly base: ((progress: (state: ProgressState) => void) => Promise<ViewProfile>) | undefined;
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;

@@ -31,9 +31,7 @@ export class Part {
   readonly idOffset: bigint;
   pidOffset = 0;
   timeOffset = 0n;
-  /** Offset added to each CPU number. */
   cpuOffset = 0;
-  /** Changes to the AUX data. */
   aux: PartAux | undefined;
 
   private constructor(input: MergeInput, index: number, features: Map<number, Uint8Array>) {

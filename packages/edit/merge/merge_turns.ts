@@ -9,7 +9,6 @@ const BLOCK_BYTES = 1 << 18;
 
 /** Progress of an input. */
 interface Progress {
-  /** Blocks of the input. */
   readonly blocks: readonly IndexBlock[];
   /** For each block, the oldest time after it, in times of the result. */
   readonly later: readonly bigint[];

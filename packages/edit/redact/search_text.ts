@@ -11,7 +11,6 @@ const HEAD = 4;
  *
  * Texts of fewer than four bytes are not searched, since they occur by chance. Longer ones may occur by chance
  * in the tokens of other texts; these occurrences are not counted.
- * token that stands for another text: these do not count.
  *
  * @example
  * ```ts

@@ -168,7 +168,6 @@ export const HYBRID_TOPOLOGY_FIELDS = {
 /** HYBRID_TOPOLOGY: the CPUs of each kind. */
 export type HybridTopology = StructValue<typeof HYBRID_TOPOLOGY_FIELDS>;
 
-/** HYBRID_TOPOLOGY. */
 export const hybridTopology: Codec<HybridTopology> = struct(
   "hybrid_topology",
   HYBRID_TOPOLOGY_FIELDS,

@@ -15,7 +15,6 @@ import { array, decode, u64 } from "../struct/mod.ts";
 export interface TablesHost {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** Size of the file, if it is known. */
   readonly fileSize: number | undefined;
   /** Reads a range of bytes; throws a `PerfDataError` if the file is too short. */
   readSection(offset: number, size: number, what: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -25,9 +24,7 @@ export interface TablesHost {
 
 /** A range of bytes in the file. */
 export interface Range {
-  /** File offset. */
   readonly offset: number;
-  /** Size in bytes. */
   readonly size: number;
 }
 

@@ -165,7 +165,6 @@ export class PerfDataReader {
   readonly #attrsTaken = new Set<number>();
   #googleDialect = false;
   #quiet = false;
-  /** Inflater of the current pass. */
   #inflater: Inflater | undefined;
 
   private constructor(
@@ -342,7 +341,6 @@ export class PerfDataReader {
     throw new PerfDataError(`${what}: not in the part of the stream that was kept`, { offset });
   }
 
-  /** Reads attrs, ids and the feature table. */
   async #readTables(header: PerfFileHeader): Promise<void> {
     try {
       const idBytes = this.fileSize ?? this.#prologue.length;

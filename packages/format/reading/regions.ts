@@ -25,7 +25,7 @@ export interface Region {
 
 /** A section that exceeds the file or overlaps another section. */
 export interface RegionConflict {
-  /** The section as the file gives it. */
+  /** The section, as in the file's tables. */
   readonly wanted: Region;
   /** Description of the conflict. */
   readonly reason: string;

@@ -194,7 +194,6 @@ export class RecordCodec<D extends AnyDeclaration> {
   }
 }
 
-/** Reports bytes outside of all fields to the trace. */
 function traceBytes(trace: Trace | undefined, name: string, at: number, found: Uint8Array): void {
   trace?.begin(name, bytes(found.length) as Codec<unknown>, at);
   trace?.end(at + found.length, found);

@@ -45,9 +45,10 @@ export function mayHaveOffCpuSamples({ type, config, sample_type }: PerfEventAtt
 }
 
 /**
- * The off-CPU sample in the raw data of a sample of `perf record --off-cpu`: a thread waited, for how long and where.
+ * The off-CPU sample in the raw data of a sample of `perf record --off-cpu`: the thread that waited, the time, and
+ * the call chain.
  *
- * The fields of the enclosing sample describe the thread that ran when it was written. The raw data is
+ * The fields of the enclosing sample describe the thread that ran when it was written. The raw data:
  *
  * ```text
  * u64 thread and process | u64 time that was waited, in ns | u64 n | n u64 of a call chain | u64 cgroup

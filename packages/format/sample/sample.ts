@@ -235,7 +235,6 @@ export type Sample = Writable<StructValue<typeof SAMPLE_FIELDS>>;
 /** All fields of a SAMPLE record; {@link sampleBody} has the fields of one event's samples. */
 export const sampleDeclaration: Codec<Sample> = struct("perf_record_sample", SAMPLE_FIELDS);
 
-/** The fields of the `sample_id` trailer. */
 const SAMPLE_ID_FIELDS = {
   pid: PID,
   tid: TID,

@@ -116,7 +116,6 @@ export interface NewFile extends FileSink {
 /** End of the error message for an existing path that is never replaced. */
 export const NOT_A_FILE = "not a regular file";
 
-/** Returns an output that discards everything. */
 function discardingFile(path: string): NewFile {
   const nothing = () => {};
   return {

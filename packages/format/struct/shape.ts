@@ -16,7 +16,6 @@ export type Shape =
   | { readonly kind: "counter"; readonly of: string }
   /** Consecutive elements. */
   | { readonly kind: "array"; readonly element: Codec<unknown>; readonly count: Count }
-  /** Plain bytes. */
   | { readonly kind: "bytes"; readonly count: Count }
   /** Text up to the end, with a NUL and zeros up to a multiple of `unit` bytes. */
   | { readonly kind: "text"; readonly unit: number }

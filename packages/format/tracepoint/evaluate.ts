@@ -20,7 +20,6 @@ const EMPTY: Span = { offset: 0, size: 0 };
 /** Fields of each format by name. If a name occurs twice, the first field counts. */
 const FIELDS = new WeakMap<TracepointFormat, Map<string, TracepointField>>();
 
-/** Finds a field by its name. */
 export function fieldOf(format: TracepointFormat, name: string): TracepointField | undefined {
   let byName = FIELDS.get(format);
   if (byName === undefined) {

@@ -110,7 +110,6 @@ export function stringOf(
   }
 }
 
-/** Compiles `__print_array`. */
 function arrayText(
   expression: Extract<Expression, { kind: "array" }>,
   format: TracepointFormat,

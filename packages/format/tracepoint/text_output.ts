@@ -24,7 +24,6 @@ export class TextOutput {
     return true;
   }
 
-  /** Appends bytes. */
   bytes(bytes: Uint8Array): void {
     if (this.#room(bytes.length)) this.length = putBytes(this.#view, this.length, bytes);
   }
@@ -35,7 +34,6 @@ export class TextOutput {
     for (let i = from; i < to; i++) this.#bytes[this.length++] = bytes[i] as number;
   }
 
-  /** Appends text. */
   string(text: string): void {
     if (!this.#room(text.length * 3)) return;
     const from = this.length;
@@ -52,7 +50,6 @@ export class TextOutput {
     this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
-  /** Appends spaces. */
   spaces(count: number): void {
     if (count <= 0 || !this.#room(count)) return;
     this.#bytes.fill(0x20, this.length, this.length += count);

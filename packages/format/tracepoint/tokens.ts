@@ -5,7 +5,6 @@ type TokenKind = "name" | "string" | "character" | "operator" | "end";
 
 /** Tokenizer for print formats. */
 export class Tokens {
-  /** Kind of the current token. */
   kind: TokenKind = "end";
   /** Text of the current token. Strings have no quotes; adjacent strings are one token. */
   text: string = "";
@@ -20,7 +19,6 @@ export class Tokens {
     this.next();
   }
 
-  /** Moves to the next token. */
   next(): void {
     this.#read();
     if (this.kind !== "string") return;

@@ -56,7 +56,6 @@ export function castBits(type: string): number | undefined {
   return CAST_BITS[type.replace(/^unsigned /, "")];
 }
 
-/** Evaluates a unary operator. */
 export function unaryValue(operator: string, value: bigint): bigint {
   if (operator === "!") return value === 0n ? 1n : 0n;
   return operator === "~" ? ~value : operator === "-" ? -value : value;

@@ -83,7 +83,6 @@ export class BlockDecoder {
   #second = 4;
   #third = 8;
 
-  /** Resets the state for a new frame. */
   reset(): void {
     this.#huffman =
       this.#literalsTable =

@@ -260,7 +260,6 @@ class Frames implements ZstdStream {
     this.#state = "body";
   }
 
-  /** Inflates the block in the body buffer. */
   #inflate(): Uint8Array {
     const out = this.#out;
     this.#makeRoom();

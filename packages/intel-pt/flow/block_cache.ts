@@ -212,7 +212,7 @@ export class BlockCache {
     return low + (this.size[block] as number) > 0xffffffff ? high + 1 | 0 : high;
   }
 
-  /** Returns the block at an address of the same range; -2 if there is none. */
+  /** Returns the block at an address of the same range; -2 if the range has no code there. */
   private link(space: CodeSpace, block: number, low: number, high: number): number {
     const range = this.rangeOf(block);
     if (offsetIn(range, low, high) < 0) return -2;

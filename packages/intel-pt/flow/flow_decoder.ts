@@ -101,9 +101,9 @@ const BIND_FIRST = BIND_TSX | BIND_PTW | BIND_ABORT;
 /** Kinds whose FUP is also the address of an interrupt or other asynchronous event. */
 const BIND_EVENT = BIND_ABORT | BIND_CFE;
 
-/** Instructions are counted in one of 2^4 stretches between two PSBs, */
+/** Instructions are counted in one of 2^4 stretches between two PSBs. */
 const SAMPLED_BITS = 4;
-/** and in all stretches before this stream offset. */
+/** Instructions before this stream offset are all counted. */
 const ALL_SAMPLED = 1 << 16;
 
 /** Maximum number of events between two calls of the sink; {@linkcode Walker.out} has the same length. */
@@ -246,7 +246,6 @@ export class FlowDecoder {
   private psbHigh = 0;
   /** Offset of the PSB in the bytes that were fed. */
   private psbOffset = 0;
-  /** Time before the PSB. */
   private timeBefore = -1;
   private uncertaintyBefore = 0;
   /** BIND_ bits of the events that wait for a FUP. */
@@ -767,7 +766,7 @@ export class FlowDecoder {
   }
 
   /**
-   * Fails if branches wait for a deferred TIP (SDM, "Deferred TIPs"), since the current packet is none.
+   * Fails if branches wait for a deferred TIP (SDM, "Deferred TIPs"): the current packet is not a TIP.
    *
    * @returns Whether the address of execution is still known.
    */

@@ -164,7 +164,6 @@ export class Walker {
     return 0;
   }
 
-  /** Pushes the calls of a path. */
   private pushCalls(path: number): void {
     const { pushStart, pushes } = this.paths;
     const to = pushStart[path + 1] as number;
@@ -177,7 +176,7 @@ export class Walker {
     this.stack.push(low, blocks.endHigh(block), block);
   }
 
-  /** Continues at the last call; false if there is none. */
+  /** Continues after the last call; false if no call is known. */
   private returnToCall(): boolean {
     const { stack } = this;
     if (!stack.pop()) return false;

@@ -562,7 +562,6 @@ export class InsnDecoder {
   }
 }
 
-/** Reads four bytes, little-endian. */
 function readWord(bytes: Uint8Array, at: number): number {
   return (bytes[at] as number) | (bytes[at + 1] as number) << 8 |
     (bytes[at + 2] as number) << 16 | (bytes[at + 3] as number) << 24;

@@ -51,7 +51,6 @@ const GROUP = 1 << 20;
 export class RecordRows {
   /** Features that arrived as records of a pipe. */
   readonly features: Map<number, Uint8Array> = new Map();
-  /** Number of THROTTLE records. */
   throttled: number = 0;
   /** Number of kernel records. */
   count: number = 0;
@@ -269,7 +268,6 @@ export class RecordRows {
     switches.preempted.push((misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) === 0 ? 0 : 1);
   }
 
-  /** Writes the rows of mappings. */
   mappings(to: RowSink, recording: (count: number) => ColumnValues): void {
     const { ts, pid, tid, start, end, pgoff, object, buildId } = this.#maps;
     for (const rows of groups(ts.length)) {
@@ -305,7 +303,6 @@ export class RecordRows {
     }
   }
 
-  /** Writes a row for each thread. */
   threads(to: RowSink, recording: (count: number) => ColumnValues): void {
     const { ts, what, pid, tid, more } = this.#tasks;
     // Threads from before the recording have no time and come first.

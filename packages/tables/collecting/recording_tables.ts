@@ -88,7 +88,6 @@ const CLOCK_REALTIME = 0;
 /**
  * Converts a recording to tables, as a consumer of one pass. Samples of a file are written in groups.
  * Samples of a stream wait for its end, since the ids of frames depend on build ids, which arrive there.
- * of a stream they wait for its end, where the build ids are that ids of frames are made of.
  *
  * @example
  * ```ts

@@ -10,13 +10,11 @@ export class PageBytes {
   /** Number of bytes used. */
   length: number = 0;
 
-  /** Makes room for `more` bytes. */
   room(more: number): void {
     const needed = this.length + more;
     if (needed > this.bytes.length) this.bytes = enlarge(this.bytes, needed);
   }
 
-  /** Appends a byte. */
   byte(value: number): void {
     this.room(1);
     this.bytes[this.length++] = value;
@@ -28,7 +26,6 @@ export class PageBytes {
     for (let i = 0; i < 4; i++) this.bytes[this.length++] = value >>> 8 * i;
   }
 
-  /** Appends bytes. */
   add(bytes: Uint8Array): void {
     this.room(bytes.length);
     this.bytes.set(bytes, this.length);

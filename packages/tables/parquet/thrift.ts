@@ -78,12 +78,10 @@ export class ThriftWriter {
     this.#varint(value * 2);
   }
 
-  /** Writes a boolean field. */
   bool(id: number, value: boolean): void {
     this.#field(id, value ? THRIFT.TRUE : THRIFT.FALSE);
   }
 
-  /** Writes a field of bytes. */
   binary(id: number, bytes: Uint8Array): void {
     this.#field(id, THRIFT.BINARY);
     this.#binary(bytes);
@@ -94,7 +92,6 @@ export class ThriftWriter {
     for (const byte of bytes) this.#byte(byte);
   }
 
-  /** Writes a text field. */
   text(id: number, text: string): void {
     this.binary(id, encoder.encode(text));
   }

@@ -87,7 +87,6 @@ function tableFiles({ files }: TablesProfileOptions, table: string): readonly Ta
   return found;
 }
 
-/** Counts the recordings. */
 async function recordingsOf(options: TablesProfileOptions): Promise<number> {
   const ids = new Set<unknown>();
   for (const file of tableFiles(options, "recordings")) {
@@ -190,7 +189,7 @@ interface Read {
   epoch: bigint;
 }
 
-/** Nanoseconds. */
+/** One second in ns. */
 const SECOND = 1_000_000_000n;
 
 /** Adds rows of samples to a profile. */
@@ -223,7 +222,6 @@ class SampleReader {
     this.#numbers = new Int32Array(stacks.frame.length).fill(-1);
   }
 
-  /** Reads the table `samples`. */
   async samples(options: TablesProfileOptions, timed: boolean): Promise<Read> {
     const { filter = {}, decompress } = options;
     const names = ["event", "period", "pid", "tid", "cpu", "comm", "stack_id", "ts"];
@@ -259,7 +257,6 @@ class SampleReader {
     return { ...this.#read, epoch: samples.finish() };
   }
 
-  /** Reads the table `weights`. */
   async weights(options: TablesProfileOptions): Promise<Read> {
     const names = ["version", "event", "stack_id", "samples", "period"];
     const sums = new CollectedRows(this.#builder, false);

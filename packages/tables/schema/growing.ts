@@ -88,7 +88,6 @@ export class IntegerColumn {
     this.#ints[this.length++] = value;
   }
 
-  /** Returns the number of a row. */
   at(row: number): number {
     return intAt(this.#ints, row);
   }
