@@ -4,6 +4,8 @@ import { type CodeOptions, readCode } from "@perfdata/export/function-code";
 import { type Profile, totals } from "@perfdata/profile/profile";
 import {
   aboutAsync,
+  asInput,
+  asUsage,
   complain,
   InputError,
   oneFile,
@@ -26,7 +28,7 @@ import { codeJson, codeLines } from "./shared/insns.ts";
 import { KERNEL_FILE_NOTE, objectCode } from "./shared/pt_input.ts";
 import type { TraceCounts } from "./shared/branches_pt.ts";
 import { sourceLines, Sources } from "./shared/source_lines.ts";
-import { findFunctions, noSuchFunction, parseWanted } from "./shared/wanted_function.ts";
+import { findFunctions, noSuchFunction, parseWanted } from "@perfdata/export/wanted-function";
 import { writeStyled } from "./shared/styled.ts";
 
 const HELP: Help = {
@@ -93,7 +95,7 @@ async function run(flags: AnnotateFlags): Promise<number> {
   if (context !== undefined && (!Number.isInteger(context) || context < 0)) {
     throw new UsageError(`--context is ${value.context}, expected a number of lines`);
   }
-  const asked = parseWanted(wanted);
+  const asked = asUsage(() => parseWanted(wanted));
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
     const traced = on.pt || (name !== "-" && await hasOnlyPt(name))
@@ -104,7 +106,7 @@ async function run(flags: AnnotateFlags): Promise<number> {
     const { profile: all, isWhole, source } = traced ??
       await readProfile("annotate", name, flags, { debugInformation: true });
     const { profile, event } = chosenEvent("annotate", name, { profile: all, wanted: value.event });
-    const found = await findFunctions(profile, source, asked);
+    const found = await asInput(() => findFunctions(profile, source, asked));
     const shown: Shown = {
       name,
       profile,

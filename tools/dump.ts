@@ -14,17 +14,18 @@ import {
   complain,
   Complaints,
   oneFile,
-  parseNumbers,
   parseWord,
   progressOf,
   UsageError,
 } from "./shared/cli.ts";
+import { parseNumbers } from "./shared/sample_flags.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { TEMP_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { whyNothing } from "./shared/nothing.ts";
 import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
-import { parseTime, resolveTime, sampleSpan, type TimeRange } from "./shared/time_flag.ts";
+import { parseTime, sampleSpan } from "./shared/time_flag.ts";
+import { resolveTime, type TimeRange } from "@perfdata/session/time-range";
 
 const HELP: Help = {
   about: `prints each record of a perf.data file as \`perf report -D\` does`,

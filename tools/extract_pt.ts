@@ -24,12 +24,12 @@ import {
   InputError,
   oneFile,
   openOutput,
-  parseNumbers,
   Progress,
   UsageError,
   writeOut,
   writeOutput,
 } from "./shared/cli.ts";
+import { parseNumbers } from "./shared/sample_flags.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { writePtxedFiles } from "./shared/ptxed.ts";

@@ -32,7 +32,6 @@ import {
   Complaints,
   InputError,
   oneFile,
-  parseNumbers,
   parseWord,
   Progress,
   UsageError,
@@ -54,10 +53,11 @@ import {
   choosesSamples,
   givenFilters,
   nameFilters,
+  parseNumbers,
   sampleFilter,
-  splitEvents,
 } from "./shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
+import { splitEvents } from "@perfdata/session/name-list";
 import { parseWeight, reportSwitches } from "./shared/weight.ts";
 import type { ImportedKind } from "@perfdata/profile/import-profile";
 import { isTimeWeight, type Profile, type ProfileWeight } from "@perfdata/profile/profile";
@@ -444,7 +444,7 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
   const isParallel = weight === "latency" || parallelism !== undefined ||
     keys.details?.columns.includes("parallelism") === true;
   const source = isTime || isParallel
-    ? await (await import("./shared/spool.ts")).featuresFirst(opened)
+    ? await (await import("@perfdata/format/spool")).featuresFirst(opened)
     : opened;
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);

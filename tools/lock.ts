@@ -32,7 +32,7 @@ import {
 import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { whyNothing } from "./shared/nothing.ts";
 import { parseCount } from "./shared/record_flags.ts";
-import { featuresFirst } from "./shared/spool.ts";
+import { featuresFirst } from "@perfdata/format/spool";
 import { writeTable } from "./shared/styled.ts";
 
 const HELP: Help = {

@@ -15,15 +15,8 @@ import {
   rowLines,
 } from "@perfdata/pt/lists";
 import type { JoinedPtCalls, PtWorkers } from "@perfdata/pt/parallel";
-import {
-  aboutAsync,
-  complain,
-  InputError,
-  oneFile,
-  parseNumbers,
-  Progress,
-  writeOut,
-} from "./shared/cli.ts";
+import { aboutAsync, complain, InputError, oneFile, Progress, writeOut } from "./shared/cli.ts";
+import { parseNumbers } from "./shared/sample_flags.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { COLOR_FLAG, SYMBOL_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";

@@ -9,7 +9,8 @@ import { PROFILE_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { chosenEvent, readProfile } from "./shared/open_profile.ts";
 import type { AnnotatedPages } from "./shared/annotate_page.ts";
-import { parseTime, resolveTime } from "./shared/time_flag.ts";
+import { parseTime } from "./shared/time_flag.ts";
+import { resolveTime } from "@perfdata/session/time-range";
 
 const HELP: Help = {
   about: "a browser in the terminal: functions, who called them, their code",

@@ -20,7 +20,7 @@ import {
 import { type Command, command, main } from "./shared/command.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { writeRow } from "./shared/styled.ts";
-import { featuresFirst } from "./shared/spool.ts";
+import { featuresFirst } from "@perfdata/format/spool";
 
 const HELP: Help = {
   about: "prints when threads had a CPU, and how long they waited for one",

@@ -43,7 +43,7 @@ import {
   type ScriptMade,
   wrongField,
 } from "./shared/script_by_windows.ts";
-import { SHOW_FLAGS, shownRecords } from "./shared/shown_records.ts";
+import { SHOW_FLAGS, shownRecords } from "@perfdata/dump/shown-records";
 
 /** Columns of an object in a call trace, as perf has them. */
 const OBJECT_WIDTH = 50;

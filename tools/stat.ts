@@ -20,7 +20,7 @@ import { type Command, command, main } from "./shared/command.ts";
 import { FORCE_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { csvText } from "./shared/csv.ts";
-import { featuresFirst } from "./shared/spool.ts";
+import { featuresFirst } from "@perfdata/format/spool";
 import { writeRow } from "./shared/styled.ts";
 
 const HELP: Help = {

@@ -4,7 +4,6 @@ import { SHELLS } from "../../tools/shared/completion.ts";
 import { UsageError } from "../../tools/shared/cli.ts";
 import { parseFlags } from "../../tools/shared/command.ts";
 import { flagRows, helpText } from "../../tools/shared/flag_table.ts";
-import { parseNames } from "../../tools/shared/sample_flags.ts";
 import { entries } from "../../tools/perfdata.ts";
 import { inFolder, runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
 import { notInstalled, skipped } from "../support/ignored.ts";
@@ -346,15 +345,4 @@ Deno.test("no file named: perf.data is read, else standard input if that is a pi
       (await tool("info", ["perf.data"], { cwd })).out,
     );
   });
-});
-
-Deno.test("lists of names: commas between slashes (events) or brackets (symbols) do not separate", () => {
-  const events = parseNames("event", "cpu/event=0x3c,umask=0x1/u,sched:sched_switch,/^page-/");
-  const isEvent = ["cpu/event=0x3c,umask=0x1/u", "sched:sched_switch", "page-faults"].map(events);
-  assertEquals(isEvent, [true, true, true]);
-  assertEquals(["cpu/event=0x3c", "umask=0x1/u", "cycles", "major-page-"].some(events), false);
-  const symbols = parseNames("symbol", "std::map<int, int>::find,/^mem,?cpy$/i,main");
-  const isSymbol = ["std::map<int, int>::find", "MEMCPY", "mem,cpy", "main"].map(symbols);
-  assertEquals(isSymbol, [true, true, true, true]);
-  assertEquals(["std::map<int", "memmove", "find"].some(symbols), false);
 });

@@ -17,7 +17,7 @@ import {
 import { repeatStepped } from "../../fixtures/stepped/repeat.ts";
 import { inSnapshots, psbMoments } from "../../fixtures/stepped/saved.ts";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
-import { held } from "../../tools/shared/spool.ts";
+import { held } from "@perfdata/format/spool";
 import { localTrace } from "../support/local_trace.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";

@@ -98,25 +98,6 @@ export function parseWord<W extends string>(
 }
 
 /**
- * Reads a list of numbers and ranges: `0,3` or `0-3,8`.
- *
- * @throws {UsageError} If it is none.
- */
-export function parseNumbers(flag: string, text: string): Set<number> {
-  const numbers = new Set<number>();
-  for (const part of text.split(",")) {
-    const match = /^(\d+)(?:-(\d+))?$/.exec(part);
-    const first = Number(match?.[1]);
-    const last = Number(match?.[2] ?? first);
-    if (match === null || last < first || last - first > 1 << 20) {
-      throw new UsageError(`--${flag} is ${text}, expected numbers such as 0,3 or 0-3`);
-    }
-    for (let n = first; n <= last; n++) numbers.add(n);
-  }
-  return numbers;
-}
-
-/**
  * The one file that a command is about. Where none is named it is `perf.data`, as with perf; or a pipe to
  * standard input, if there is no such file.
  *
@@ -218,6 +199,30 @@ export function complain(message: string, again = false): void {
 /** {@link complain} about each of several things. */
 export function complainAll(prefix: string, lines: readonly string[]): void {
   for (const line of lines) complain(`${prefix}: ${line}`);
+}
+
+/**
+ * Runs an action of a library on what the user wrote: what it has against that is wrong usage.
+ *
+ * @param before What the message begins with, as the flag.
+ */
+export function asUsage<T>(action: () => T, before = ""): T {
+  try {
+    return action();
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(before + error.message) : error;
+  }
+}
+
+/** The same for an action on what a recording has: it does not have what was asked for. */
+export async function asInput<T>(action: () => Promise<T>, before = ""): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw error instanceof RangeError
+      ? new InputError(before + error.message, { cause: error })
+      : error;
+  }
 }
 
 /** A damaged file has many faults of the same kind: so many are reported one by one. */

@@ -8,7 +8,7 @@ import { newFile } from "@perfdata/format/file-sink";
 import { about, complain, UsageError, writeOut } from "./cli.ts";
 import type { OUTPUT_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
-import { spooled } from "./spool.ts";
+import { spooled } from "@perfdata/format/spool";
 
 /** What the user gave of the flags that say where a recording goes. */
 type OutputWish = FlagsOf<typeof OUTPUT_FLAGS>;

@@ -2,12 +2,12 @@
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import { type ImportedKind, importProfile } from "@perfdata/profile/import-profile";
 import type { Profile } from "@perfdata/profile/profile";
-import { complain, InputError, parseNumbers, Progress, UsageError } from "./cli.ts";
+import { complain, InputError, Progress, UsageError } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import type { OpenedInput } from "./open_input.ts";
 import { type ReadProfile, titleOf } from "./open_profile.ts";
-import { nameFilters } from "./sample_flags.ts";
+import { nameFilters, parseNumbers } from "./sample_flags.ts";
 
 type ImportFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 

@@ -173,7 +173,7 @@ async function collectSamples(
   const opened = turns !== undefined && isRandomAccess(input) ? turns.source(input) : input;
   // What context switches look like is said at the end of a file.
   const source = weight !== "period"
-    ? await (await import("./spool.ts")).featuresFirst(opened)
+    ? await (await import("@perfdata/format/spool")).featuresFirst(opened)
     : opened;
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);

@@ -2,11 +2,11 @@
 import { filterProfile } from "@perfdata/profile/filter-profile";
 import type { Profile } from "@perfdata/profile/profile";
 import { profileOfTables } from "@perfdata/tables/tables-profile";
-import { complain, InputError, parseNumbers, UsageError } from "./cli.ts";
+import { complain, InputError, UsageError } from "./cli.ts";
 import { type SAMPLE_FLAGS, SYMBOL_FLAGS } from "./flag_sets.ts";
 import { flagRows, type FlagsOf } from "./flag_table.ts";
 import { type ReadProfile, titleOf } from "./open_profile.ts";
-import { nameFilters } from "./sample_flags.ts";
+import { nameFilters, parseNumbers } from "./sample_flags.ts";
 import { decompress, OpenTables } from "./table_files.ts";
 import { tableFolders } from "./table_folders.ts";
 

@@ -36,7 +36,7 @@ import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
 import { about, complain, Complaints, InputError } from "./cli.ts";
 import { symbolFiles } from "./symbol_flags.ts";
 import { notBundle } from "./not_bundle.ts";
-import { held } from "./spool.ts";
+import { held } from "@perfdata/format/spool";
 
 /** The copy of the kernel's memory in a directory that `perf record --kcore` made. */
 const KCORE = "kcore_dir/kcore";

@@ -6,7 +6,8 @@ import type { Run } from "@perfdata/session/run";
 import type { PtTrace } from "@perfdata/pt/code";
 import { ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
 import { InputError, UsageError } from "./cli.ts";
-import { parseLength, parseTime, resolveTime, type TimeRange } from "./time_flag.ts";
+import { parseLength, parseTime } from "./time_flag.ts";
+import { resolveTime, type TimeRange } from "@perfdata/session/time-range";
 
 /** What `--around` names, and how far around it. */
 interface Around {

@@ -1,17 +1,16 @@
 /** The flags that choose samples, the same in all commands that count or show samples. */
 import type { PerfDataReader } from "@perfdata/format/reader";
 import type { EngineOptions } from "@perfdata/session/engine";
-import { type NameTest, nameTest } from "@perfdata/session/name-words";
-import { parseNumbers, UsageError } from "./cli.ts";
+import { nameList, numberList, splitEvents, splitNames } from "@perfdata/session/name-list";
+import type { NameTest } from "@perfdata/session/name-words";
+import { asUsage } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
-import { parseTime, resolveTime, sampleSpan } from "./time_flag.ts";
+import { parseTime, sampleSpan } from "./time_flag.ts";
+import { resolveTime } from "@perfdata/session/time-range";
 
 /** What the user gave of the flags that choose samples. */
 export type SampleFlags = FlagsOf<typeof SAMPLE_FLAGS>;
-
-/** Whether a name is one of those that were asked for. */
-export type { NameTest };
 
 /** Names that were asked for; `undefined` for all. */
 export interface NameFilters {
@@ -24,79 +23,21 @@ export interface NameFilters {
 }
 
 /**
- * Reads a list of names: parted by commas, except those in brackets as of `map<int, int>`; one
- * between slashes is a regular expression.
+ * Reads a list of names.
  *
  * @throws {UsageError} If an expression is none.
  */
 export function parseNames(flag: string, text: string): NameTest {
-  const names = new Set<string>();
-  const expressions: RegExp[] = [];
-  for (const part of flag === "event" ? splitEvents(text) : splitNames(text)) {
-    const expression = /^\/(.+)\/(i?)$/.exec(part);
-    if (expression === null) {
-      names.add(part);
-      continue;
-    }
-    try {
-      // deno-lint-ignore perfdata-expressions/backtracking -- the user's own
-      expressions.push(new RegExp(expression[1] as string, expression[2]));
-    } catch (error) {
-      throw new UsageError(`--${flag}: ${part}: ${error instanceof Error ? error.message : error}`);
-    }
-  }
-  const seen: NamesSeen = { matched: false, others: new Set() };
-  const test = nameTest({ names, expressions }, (name, matches) => {
-    if (matches) seen.matched = true;
-    else if (seen.others.size < MOST_SEEN) seen.others.add(name);
-  });
-  SEEN.set(test, seen);
-  return test;
+  return asUsage(() => nameList(text, flag === "event" ? splitEvents : splitNames), `--${flag}: `);
 }
 
-/** What a test was asked about. */
-interface NamesSeen {
-  /** Whether one of the names matched. */
-  matched: boolean;
-  /** Names that did not; not all of very many. */
-  readonly others: Set<string>;
-}
-
-/** Names that did not match are kept for a message, up to so many. */
-const MOST_SEEN = 10_000;
-const SEEN = new WeakMap<NameTest, NamesSeen>();
-
-/** What a test of {@link parseNames} was asked about so far. */
-export function namesSeen(test: NameTest | undefined): NamesSeen | undefined {
-  return test && SEEN.get(test);
-}
-
-/** Names of events, or expressions: those between slashes keep their commas, as of `cpu/event=1,umask=2/`. */
-export function splitEvents(text: string): string[] {
-  return text.match(/(?:\/[^/]*\/|[^,])+/g) ?? [text];
-}
-
-function splitNames(text: string): string[] {
-  const parts: string[] = [];
-  let from = 0, depth = 0;
-  for (let i = 0; i <= text.length; i++) {
-    const c = text[i];
-    if (i === from && c === "/") {
-      // To the slash that ends it: the last one that a comma or the end follows.
-      const rest = /^\/.+?\/i?(?=,|$)/.exec(text.slice(i));
-      if (rest !== null) {
-        i += rest[0].length - 1;
-        continue;
-      }
-    }
-    if (c === "<" || c === "(" || c === "[" || c === "{") depth++;
-    // `operator>` and `->` close nothing.
-    else if ((c === ">" || c === ")" || c === "]" || c === "}") && depth > 0) depth--;
-    if (c !== undefined && (c !== "," || depth > 0)) continue;
-    if (i > from) parts.push(text.slice(from, i).trim());
-    from = i + 1;
-  }
-  return parts;
+/**
+ * Reads a list of numbers and ranges: `0,3` or `0-3,8`.
+ *
+ * @throws {UsageError} If it is none.
+ */
+export function parseNumbers(flag: string, text: string): Set<number> {
+  return asUsage(() => numberList(text), `--${flag} is `);
 }
 
 /** The filters by name. */

@@ -31,7 +31,7 @@ import type { FlagsOf } from "./flag_table.ts";
 import { type NameFilters, nameFilters } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";
 import type { codeFiles } from "./pt_input.ts";
-import { type ShowFlag, shownRecords } from "./shown_records.ts";
+import { type ShowFlag, shownRecords } from "@perfdata/dump/shown-records";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 

@@ -1,10 +1,10 @@
-/** Which functions `annotate` is asked for: by name, by address, by file and line. */
-import type { FunctionTest } from "@perfdata/export/annotate";
-import { shownFrom } from "@perfdata/export/function-code";
+/** Functions that are asked for by name, by address, or by file and line. */
 import { intAt } from "@perfdata/format/elements";
 import { functionName, type Profile } from "@perfdata/profile/profile";
-import { InputError, UsageError } from "./cli.ts";
-import type { ReadProfile } from "./open_profile.ts";
+import type { AddressedPlaces } from "@perfdata/session/symbols";
+import type { SymbolResolver } from "@perfdata/symbols";
+import type { FunctionTest } from "./annotate.ts";
+import { shownFrom } from "./function_code.ts";
 
 /** What the user wrote. */
 export type Wanted =
@@ -15,7 +15,7 @@ export type Wanted =
 /**
  * Reads `main`, `/^parse_/i`, `0x401136` or `parse.c:120`.
  *
- * @throws {UsageError} If an expression is none.
+ * @throws {RangeError} If an expression is none.
  */
 export function parseWanted(text: string): Wanted {
   const expression = /^\/(.+)\/(i?)$/.exec(text);
@@ -25,13 +25,21 @@ export function parseWanted(text: string): Wanted {
       const pattern = new RegExp(expression[1] ?? "", expression[2]);
       return { by: "name", test: (name) => pattern.test(name) };
     } catch (error) {
-      throw new UsageError(`${text}: ${error instanceof Error ? error.message : error}`);
+      throw new RangeError(`${text}: ${error instanceof Error ? error.message : error}`);
     }
   }
   if (/^0x[0-9a-f]{1,16}$/i.test(text)) return { by: "address", address: BigInt(text) };
   const [, file, line] = /^(.*[^:]):(\d+)$/.exec(text) ?? [];
   if (file !== undefined) return { by: "line", file, line: Number(line) };
   return { by: "name", test: (name) => name === text };
+}
+
+/** What a profile was made of: where addresses are. */
+export interface ProfileSource {
+  /** The objects that were sampled. */
+  readonly engine: { readonly places: AddressedPlaces };
+  /** Their symbols. */
+  readonly resolver: SymbolResolver;
 }
 
 /** The functions that are meant. */
@@ -45,11 +53,11 @@ export interface FoundFunctions {
 /**
  * Finds the functions.
  *
- * @throws {InputError} If nothing is known at an address or a line, with what is near.
+ * @throws {RangeError} If nothing is known at an address or a line, with what is near.
  */
 export async function findFunctions(
   profile: Profile,
-  source: ReadProfile["source"],
+  source: ProfileSource | undefined,
   wanted: Wanted,
 ): Promise<FoundFunctions> {
   switch (wanted.by) {
@@ -89,7 +97,7 @@ function atLine(
   if (lines.size === 0) {
     const near = [...others].filter((other) => other > 0)
       .sort((a, b) => Math.abs(a - line) - Math.abs(b - line)).slice(0, 5).sort((a, b) => a - b);
-    throw new InputError(
+    throw new RangeError(
       near.length === 0
         ? `no samples in a file ${wanted}`
         : `no samples at ${wanted}:${line}; there are at lines ${near.join(", ")}`,
@@ -103,11 +111,11 @@ function atLine(
 /** The functions that have an address: as annotate shows it, which is that of the file as it was linked. */
 async function atAddress(
   profile: Profile,
-  source: ReadProfile["source"],
+  source: ProfileSource | undefined,
   address: bigint,
 ): Promise<FunctionTest> {
   const text = `0x${address.toString(16)}`;
-  if (source === undefined) throw new InputError(`${text}: addresses need samples`);
+  if (source === undefined) throw new RangeError(`${text}: addresses need samples`);
   const { engine, resolver } = source;
   const signed = Number(BigInt.asIntN(64, address));
   const found = new Map<number, string>();
@@ -137,7 +145,7 @@ async function atAddress(
     name !== "" && found.get(intAt(functions.object, number)) === name;
   if (functions.name.some(test)) return test;
   const names = [...new Set(found.values())];
-  throw new InputError(
+  throw new RangeError(
     names.length === 0
       ? `no function of the recording is at ${text}`
       : `no samples in ${names.slice(0, 3).join(", ")}, at ${text}`,

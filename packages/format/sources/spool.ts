@@ -1,13 +1,14 @@
-/** Streams, for commands that read a recording more than once or from any place. */
+/** Streams that are read more than once, or from any place. */
+import { headerSize, PERF_PIPE_HEADER_SIZE } from "../header/header.ts";
 import {
   type ByteSource,
   bytesSource,
   isRandomAccess,
+  putBack,
   type RandomAccessSource,
   type StreamSource,
-} from "@perfdata/format";
-import { headerSize, PERF_PIPE_HEADER_SIZE } from "@perfdata/format/header";
-import { putBack, type TempFile } from "@perfdata/format/source";
+  type TempFile,
+} from "./source.ts";
 
 /** Bytes that are read at once. */
 const BLOCK = 1 << 18;

@@ -1,6 +1,5 @@
-/** Records that `script` prints among the samples. */
-import { RecordLines, recordThread } from "@perfdata/dump/record-line";
-import type { ShownRecords } from "@perfdata/export/script-rows";
+/** Records that `perf script` prints among the samples. */
+import { RecordLines, recordThread } from "./record_line.ts";
 import { intAt } from "@perfdata/format/elements";
 import {
   PERF_RECORD_BPF_EVENT,
@@ -35,11 +34,23 @@ export type ShowFlag = keyof typeof SHOWN;
 /** All of them. */
 export const SHOW_FLAGS = Object.keys(SHOWN) as ShowFlag[];
 
+/** Records that are printed. */
+export interface RecordsToShow {
+  /** Their types. */
+  readonly types: ReadonlySet<number>;
+  /** Only those of these CPUs. */
+  readonly cpus: ReadonlySet<number> | undefined;
+  /** The text of one, after its time, with the end of the line; valid up to the next call. */
+  text(run: Run, row: number, littleEndian: boolean): Uint8Array;
+  /** The thread that one is about by its own fields, if it has some, and where its time is, or -1. */
+  thread(run: Run, row: number, littleEndian: boolean): ReturnType<typeof recordThread>;
+}
+
 /** Records that flags ask for; nothing if none does. */
 export function shownRecords(
   on: Readonly<Record<ShowFlag, boolean>>,
   cpus?: ReadonlySet<number>,
-): ShownRecords | undefined {
+): RecordsToShow | undefined {
   const types = new Set<number>(SHOW_FLAGS.flatMap((flag) => on[flag] ? SHOWN[flag] : []));
   if (types.size === 0) return undefined;
   const lines = new RecordLines();

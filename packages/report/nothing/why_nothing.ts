@@ -1,0 +1,215 @@
+/** Says which names, numbers and times a recording has, for filters that match nothing. */
+import { intAt } from "@perfdata/format/elements";
+import { HEADER_STAT } from "@perfdata/format/feature-names";
+import type { PerfDataReader } from "@perfdata/format/reader";
+import { KERNEL_RECORD_NAMES, USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import {
+  PERF_AUXTRACE_ARM_SPE,
+  PERF_AUXTRACE_INTEL_PT,
+} from "@perfdata/user-records/auxtrace-info";
+import { readAuxTrace } from "@perfdata/session/auxtrace";
+import { runEngine } from "@perfdata/session/engine";
+import type { Run } from "@perfdata/session/run";
+import { namesSeen, numberList } from "@perfdata/session/name-list";
+import type { NameTest } from "@perfdata/session/name-words";
+
+/** Most names or ranges that a message lists. */
+const LISTED = 6;
+
+/** Filters as they were given, by the names of their flags. */
+export type GivenFilters = Readonly<
+  Partial<
+    Record<
+      "comm" | "dso" | "symbol" | "event" | "pid" | "tid" | "cpu" | "time" | "type" | "from",
+      string
+    >
+  >
+>;
+
+const NUMBERS = ["pid", "tid", "cpu"] as const;
+
+/** Numbers of processes, threads and CPUs. */
+interface Numbers {
+  readonly pid: Set<number>;
+  readonly tid: Set<number>;
+  readonly cpu: Set<number>;
+}
+
+/** What a recording has, of what filters choose by. */
+class Present {
+  readonly needs = { order: "file", machine: false } as const;
+  /** Those of samples. */
+  readonly samples: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
+  /** Those of other records: of Intel PT there may be no samples. */
+  readonly others: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
+  readonly types = new Set<number>();
+  /** When the first and the last sample were taken, and the others were written; 0 if there are none. */
+  first = 0n;
+  last = 0n;
+  firstOther = 0n;
+  lastOther = 0n;
+
+  rows(run: Run): void {
+    for (let i = 0; i < run.count; i++) {
+      const isSample = run.type[i] === PERF_RECORD_SAMPLE;
+      this.types.add(intAt(run.type, i));
+      const into = isSample ? this.samples : this.others;
+      for (const what of NUMBERS) {
+        const number = intAt(run[what], i);
+        if (number >= 0) into[what].add(number);
+      }
+      const time = run.time(i);
+      if (time === 0n) continue;
+      if (isSample) {
+        if (this.first === 0n || time < this.first) this.first = time;
+        if (time > this.last) this.last = time;
+      } else {
+        if (this.firstOther === 0n || time < this.firstOther) this.firstOther = time;
+        if (time > this.lastOther) this.lastOther = time;
+      }
+    }
+  }
+
+  of(what: typeof NUMBERS[number]): ReadonlySet<number> {
+    return this.samples[what].size > 0 ? this.samples[what] : this.others[what];
+  }
+}
+
+/** What else is known where nothing passes. */
+export interface WhyNothingOptions {
+  /** The filters by name, after they were asked. */
+  readonly names: Readonly<
+    Partial<Record<"comm" | "dso" | "symbol" | "event", NameTest | undefined>>
+  >;
+  /** Orders names: those that are nearest to what was wanted come first. */
+  readonly near: (wanted: string) => (name: string) => number;
+}
+
+/**
+ * Says in a few words why no sample passes: which filter matches nothing, and what there is.
+ *
+ * @param reader The recording, opened once more; of a stream only names are known.
+ * @param filters The filters as they were given.
+ * @param how The filters by name, after they were asked, and what orders names.
+ */
+export async function whyNothing(
+  reader: PerfDataReader | undefined,
+  filters: GivenFilters,
+  { names, near }: WhyNothingOptions,
+): Promise<string> {
+  const present = reader && await presentIn(reader);
+  if (present !== undefined) {
+    for (const what of NUMBERS) {
+      const text = filters[what];
+      if (text === undefined || isOneOf(numberList(text), present.of(what))) continue;
+      const there = present.of(what).size === 0
+        ? `its samples have no ${what}`
+        : `there ${areNumbers(present.of(what))}`;
+      return `--${what} ${text} matches nothing; ${there}`;
+    }
+    if (filters.type !== undefined) {
+      const types = [...present.types].map((type) =>
+        KERNEL_RECORD_NAMES[type] ?? USER_RECORD_NAMES[type] ?? String(type)
+      );
+      const wanted = filters.type.toUpperCase().split(",");
+      if (!wanted.some((type) => types.includes(type.replace(/^PERF_RECORD_/, "")))) {
+        return `--type ${filters.type} matches nothing; there ${areNames(types)}`;
+      }
+    }
+  }
+  for (const what of ["event", "comm", "dso", "symbol"] as const) {
+    const text = filters[what];
+    const seen = namesSeen(names[what]);
+    if (text === undefined || seen === undefined || seen.matched || seen.others.size === 0) {
+      continue;
+    }
+    // What has no name has an empty one. Objects may have been asked for by their paths as well.
+    const isPath = (name: string) => what === "dso" && !text.includes("/") && name.includes("/");
+    const there = [...seen.others].filter((name) => name !== "" && !isPath(name));
+    const others = there.length === 0
+      ? `no sample has a ${what}`
+      : `there ${areNames(there, near(text))}`;
+    return `--${what} ${text} matches nothing; ${others}`;
+  }
+  const given = Object.entries(filters).flatMap(([flag, text]) =>
+    text === undefined ? [] : [`--${flag} ${text}`]
+  );
+  const span = filters.time === undefined || present === undefined ? "" : spanOf(present);
+  if (given.length === 0) return `nothing was recorded${span}`;
+  if (given.length === 1) return `${given[0]} matches nothing${span}`;
+  return `nothing matches ${given.slice(0, -1).join(", ")} and ${given.at(-1)} together${span}`;
+}
+
+/**
+ * Why a recording has no samples though nothing was filtered, as the end of a line: there are counts, or AUX
+ * data, and what makes something of that. Nothing where there is none.
+ *
+ * @param reader The recording, which can be read at any place.
+ */
+export async function whyNoSamples(reader: PerfDataReader): Promise<string> {
+  if (reader.features.some(({ id }) => id === HEADER_STAT)) {
+    return "; it has counts: perfdata stat prints them";
+  }
+  const { streams, type, typeName } = await readAuxTrace(reader, { diagnostics: () => {} });
+  if (streams.length === 0) return "";
+  if (type === PERF_AUXTRACE_ARM_SPE) {
+    return `; perfdata convert --spe makes samples of its AUX data of type ${typeName}`;
+  }
+  return type === PERF_AUXTRACE_INTEL_PT
+    ? "; what ran is in its Intel PT: perfdata pt, tree, or script --itrace"
+    : `; what ran is in its AUX data of type ${typeName}, which is not decoded: ` +
+      "extract-pt --all-aux extracts it";
+}
+
+async function presentIn(reader: PerfDataReader): Promise<Present> {
+  const present = new Present();
+  await runEngine(reader, [present], { diagnostics: () => {} });
+  return present;
+}
+
+function isOneOf(wanted: ReadonlySet<number>, there: ReadonlySet<number>): boolean {
+  return [...wanted].some((number) => there.has(number));
+}
+
+/** `is 3`, `are 0-3, 8` or, of many, the first ones and how many more. */
+function areNumbers(numbers: ReadonlySet<number>): string {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const ranges: [first: number, last: number][] = [];
+  for (const number of sorted) {
+    const range = ranges.at(-1);
+    if (range !== undefined && range[1] === number - 1) range[1] = number;
+    else ranges.push([number, number]);
+  }
+  const shown = ranges.slice(0, LISTED);
+  const left = ranges.slice(LISTED).reduce((sum, [first, last]) => sum + last - first + 1, 0);
+  const text = shown.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`);
+  return `${sorted.length > 1 ? "are" : "is"} ${text.join(", ")}${
+    left > 0 ? ` and ${left} more` : ""
+  }`;
+}
+
+/** Names, those first that are nearest to what was wanted. */
+function areNames(names: readonly string[], far: (name: string) => number = () => 0): string {
+  const sorted = names.map((name) => ({ name, far: far(name) }))
+    .sort((a, b) => a.far - b.far || (a.name < b.name ? -1 : 1));
+  const shown = sorted.slice(0, LISTED).map(({ name }) => name).join(", ");
+  const left = names.length - LISTED;
+  return `${names.length > 1 ? "are" : "is"} ${shown}${left > 0 ? ` and ${left} more` : ""}`;
+}
+
+/** From when to when there are samples or, as of Intel PT there may be none, other records. */
+function spanOf({ first, last, firstOther, lastOther }: Present): string {
+  if (last > 0n) return `; samples are from ${seconds(first)} to ${seconds(last)}`;
+  return lastOther > 0n
+    ? `; there are no samples, other records are from ${seconds(firstOther)} to ${
+      seconds(lastOther)
+    }`
+    : "";
+}
+
+/** A time in seconds of the recording's clock, as `--time` takes it. */
+function seconds(time: bigint): string {
+  const text = String(time).padStart(10, "0");
+  return `${text.slice(0, -9)}.${text.slice(-9, -3)}`;
+}
