@@ -1,4 +1,4 @@
-/** One line of JSON; `undefined` becomes `null`, 64-bit values keep all their digits. */
+/** Formats a JSON line. `undefined` becomes `null`, and 64-bit values keep all digits. */
 export function jsonLine(row: Readonly<Record<string, unknown>>): string {
   const big: string[] = [];
   const text = JSON.stringify(row, (_key, value) => {
@@ -7,14 +7,14 @@ export function jsonLine(row: Readonly<Record<string, unknown>>): string {
     big.push(value.toString());
     return `\u0000${big.length - 1}`;
   });
-  // JSON.stringify has no integers of 64 bits: they are put in where their marks stand.
+  // JSON.stringify does not support 64-bit integers, so they replace marks afterwards.
   return big.length === 0
     ? text
     : text.replace(/"\\u0000(\d+)"/g, (_mark, i) => big[Number(i)] as string);
 }
 
 /**
- * The same value with the names of members as all JSON here has them: `left_out` for `leftOut`.
+ * Converts the names of members to snake case: `left_out` for `leftOut`.
  *
  * @example
  * ```ts

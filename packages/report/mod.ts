@@ -1,5 +1,5 @@
 /**
- * Figures about a recording: sampling rates, functions, processes.
+ * Statistics of a recording: sampling rates, functions, processes.
  *
  * @module
  */

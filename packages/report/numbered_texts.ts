@@ -1,16 +1,16 @@
 import { intAt } from "@perfdata/format/elements";
 
-/** Texts by number: rows hold numbers, and each text is stored once. */
+/** Texts by number. Rows have numbers, and each text is stored once. */
 export class Texts {
   readonly #texts: string[] = [];
   readonly #numbers = new Map<string, number>();
 
-  /** How many there are. */
+  /** Number of texts. */
   get count(): number {
     return this.#texts.length;
   }
 
-  /** The number of a text; it is added if it is new. */
+  /** Returns the number of a text, and adds it if it is new. */
   of(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {
@@ -27,9 +27,9 @@ export class Texts {
 }
 
 /**
- * By number: the place of its text among those of all, in the order of the texts' code units.
+ * Rank of each number's text, by code units.
  *
- * @param numbers The numbers that occur; others have no place.
+ * @param numbers The used numbers; others have no rank.
  */
 export function textRanks(numbers: Int32Array, text: (number: number) => string): Float64Array {
   const known = distinct(numbers);
@@ -40,7 +40,7 @@ export function textRanks(numbers: Int32Array, text: (number: number) => string)
   return ranks;
 }
 
-/** The numbers that occur, each once, the lowest first. */
+/** The distinct numbers, sorted. */
 export function distinct(numbers: Int32Array): number[] {
   let count = 0;
   for (let i = 0; i < numbers.length; i++) count = Math.max(count, intAt(numbers, i) + 1);

@@ -20,7 +20,7 @@ const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 /** The dialect in which types 69 to 81 are features. */
 const GOOGLE_CODEC = new RecordCodec([...KERNEL_RECORDS, ...GOOGLE_RECORDS]);
 
-/** Records whose fields are looked at in any case. */
+/** Records whose fields are always read. */
 const TASKS: ReadonlySet<number> = new Set([
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
@@ -31,51 +31,51 @@ const TASKS: ReadonlySet<number> = new Set([
 
 /** A record as a line of the overview. */
 export interface OverviewRow {
-  /** Its number in order of time, from 0. */
+  /** Number in time order, from 0. */
   readonly nr: number;
-  /** Its type by name: `SAMPLE`, `MMAP2`. */
+  /** Name of the type: `SAMPLE`, `MMAP2`. */
   readonly type: string;
-  /** Process, or -1 if the record does not say. */
+  /** Process, or -1 if it is not recorded. */
   readonly pid: number;
-  /** Thread, or -1 if the record does not say. */
+  /** Thread, or -1 if it is not recorded. */
   readonly tid: number;
-  /** Time in ns, or `undefined` if the record does not say. */
+  /** Time in ns; `undefined` if it is not recorded. */
   readonly time: bigint | number | undefined;
-  /** What else matters, in a few words. */
+  /** Other fields in short. */
   readonly info: string;
 }
 
-/** A process as the recording shows it. */
+/** A process in a recording. */
 export interface ProcessRow {
   /** Process id. */
   readonly pid: number;
-  /** Its last command; `:pid` where none was recorded. */
+  /** Last command; `:pid` if none was recorded. */
   name: string;
-  /** How often something was mapped into it. */
+  /** Number of mappings. */
   mmaps: number;
-  /** Time of its fork in ns, where that was recorded. */
+  /** Time of the fork in ns, if recorded. */
   readonly forkTime: bigint | undefined;
-  /** Time of its exit in ns, where that was recorded. */
+  /** Time of the exit in ns, if recorded. */
   exitTime: bigint | undefined;
   /** Samples by number of event. */
   readonly samples: number[];
-  /** Sums of their periods by number of event. */
+  /** Period by number of event. */
   readonly periods: number[];
 }
 
-/** How many records there are of a type. */
+/** Number of records of a type. */
 export interface TypeCount {
   /** Type by name. */
   readonly type: string;
   /** Records. */
   count: number;
-  /** Their bytes. */
+  /** Size of the records in bytes. */
   bytes: number;
 }
 
 /**
- * Counts records by type, follows processes, and hands on each record as a row in order of time:
- * a consumer of the engine. Memory depends on the number of processes, not on that of records.
+ * Counts records by type, follows processes, and passes on each record as a row in time order: a
+ * consumer of the engine. Memory depends on the number of processes, not on that of records.
  *
  * @example
  * ```ts
@@ -98,9 +98,9 @@ export interface TypeCount {
  * ```
  */
 export class Overview implements Consumer {
-  /** Of the machine, only which samples are chosen. */
+  /** Whether the engine's filter is applied. */
   readonly needs: { readonly machine: boolean };
-  /** Processes, in the order in which they appear. */
+  /** Processes, in the order of their first record. */
   readonly processes: ProcessRow[] = [];
   readonly #row: ((row: OverviewRow) => void) | undefined;
   readonly #types = new Map<number, TypeCount>();
@@ -113,37 +113,37 @@ export class Overview implements Consumer {
   #last = 0n;
 
   /**
-   * Begins without records.
+   * Creates an empty overview.
    *
-   * @param row Called for each record in order of time.
-   * @param filtered Whether samples that the engine's filter does not choose are left out; those of
-   * no known event are then as well.
+   * @param row Called for each record in time order.
+   * @param filtered Whether samples that the engine's filter excludes, or that have an unknown
+   * event, are dropped.
    */
   constructor(row?: (row: OverviewRow) => void, filtered = false) {
     this.#row = row;
     this.needs = { machine: filtered };
   }
 
-  /** Records by type, the most frequent first. */
+  /** Record types, the most frequent first. */
   get types(): readonly TypeCount[] {
     return [...this.#types.values()].sort((a, b) =>
       b.count - a.count || (a.type < b.type ? -1 : 1)
     );
   }
 
-  /** First and last time in ns, where records have times. */
+  /** First and last time in ns, if records have times. */
   get time(): readonly [bigint, bigint] | undefined {
     return this.#first === undefined ? undefined : [this.#first, this.#last];
   }
 
-  /** Takes what the pass shares. */
+  /** Sets the engine of the pass. */
   start({ reader }: Engine): void {
     this.#reader = reader;
     this.#events = reader.events.all;
     this.#reads = new SampleReads(reader);
   }
 
-  /** Takes the records of a run. */
+  /** Counts the records of a run. */
   rows(run: Run): void {
     const filtered = this.needs.machine;
     for (let i = 0; i < run.count; i++) {
@@ -159,7 +159,7 @@ export class Overview implements Consumer {
     const type = intAt(run.type, i) >>> 0;
     const start = intAt(run.start, i);
     const end = intAt(run.end, i);
-    // Known before the first record that it makes a difference for.
+    // Known before the first record that depends on it.
     const codec = this.#reader?.isGoogleDialect ? GOOGLE_CODEC : CODEC;
     let count = this.#types.get(type);
     if (count === undefined) {
@@ -204,7 +204,7 @@ export class Overview implements Consumer {
     this.#row?.({ nr: this.#nr++, type: count.type, pid, tid, time, info });
   }
 
-  /** Counts a sample for its process: for its event, or for those of the group that was read. */
+  /** Counts a sample for its process: for its event, or for the events of its group read. */
   #count(run: Run, i: number, pid: number): void {
     const reads = this.#reads;
     if (reads === undefined) return;
@@ -251,7 +251,7 @@ export class Overview implements Consumer {
       }
       case PERF_RECORD_COMM: {
         const process = this.#process(pid);
-        // A thread may go by another name than its process.
+        // A thread may have another name than its process.
         if (pid === tid || process.name === `:${pid}`) process.name = String(fields["comm"]);
         return String(fields["comm"]);
       }

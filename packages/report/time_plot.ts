@@ -1,4 +1,4 @@
-/** Plots of values over time as SVG: panels one above the other with the same time axis. */
+/** Plots of values over time as SVG: panels above each other with the same time axis. */
 import { numberAt } from "@perfdata/format/elements";
 import { visible } from "@perfdata/format/visible";
 
@@ -8,40 +8,40 @@ const RIGHT = 180;
 const TOP = 40;
 const GAP = 50;
 const COLORS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b"];
-/** Maximum number of lines that the legend names. */
+/** Limit of the lines in the legend. */
 const MOST_NAMES = 24;
-/** Steps of a scale that is not logarithmic. */
+/** Steps of a linear scale. */
 const STEPS = 4;
 
-/** A line; where its value is not a number it is interrupted. */
+/** A line, interrupted at values that are not numbers. */
 export interface PlotSeries {
-  /** In ns. */
+  /** Times in ns. */
   readonly times: readonly number[];
-  /** One for each time. */
+  /** Value at each time. */
   readonly values: readonly number[];
 }
 
 /** A panel of lines. */
 export interface PlotPanel {
-  /** What stands above it. */
+  /** Title above the panel. */
   readonly title: string;
-  /** Logarithmic, without what is not above 0, or from 0 on. */
+  /** Logarithmic, without values up to 0; or linear from 0. */
   readonly scale: "log" | "linear";
-  /** Its lines. */
+  /** Lines of the panel. */
   readonly series: readonly PlotSeries[];
-  /** Dashed lines across it. */
+  /** Dashed horizontal lines. */
   readonly lines?: readonly { readonly value: number; readonly text: string }[];
 }
 
 /** Contents of a plot. */
 export interface TimePlot {
-  /** From the top. */
+  /** Panels from the top. */
   readonly panels: readonly PlotPanel[];
-  /** Names of lines by number, the same in all panels. */
+  /** Names of lines by number, common to all panels. */
   readonly legend: readonly string[];
-  /** Moments that are marked with a vertical line. */
+  /** Times marked with a vertical line. */
   readonly marks?: readonly number[];
-  /** What stands below. */
+  /** Notes below the panels. */
   readonly notes?: readonly string[];
   /** Height of a panel. */
   readonly height?: number;
@@ -74,7 +74,7 @@ export function timePlot(
     }
   }
   if (from > to) [from, to] = [0, 1];
-  // Adding 1 to a time may leave it as it is.
+  // Adding 1 to a large time may not change it.
   const span = from === to ? 1 : to - from;
   const x = (time: number) => LEFT + (time - from) / span * (WIDTH - LEFT - RIGHT);
   const base = TOP + panels.length * (PANEL + GAP) - GAP;
@@ -146,7 +146,7 @@ export function timePlot(
   return out.join("\n");
 }
 
-/** Positions of the values of a line that are drawn together: all, or those between interruptions. */
+/** Positions of the values of each unbroken part of a line. */
 function unbroken(
   values: readonly number[],
   isShown: (value: number) => boolean,
@@ -160,7 +160,7 @@ function unbroken(
   return parts.filter((part, i) => i === 0 || part.length > 0);
 }
 
-/** Where values of a panel are, and which of them stand beside it. */
+/** Positions of a panel's values, and its labels. */
 function scaleOf(
   { scale, series, lines = [] }: PlotPanel,
   top: number,
@@ -199,19 +199,19 @@ function scaleOf(
   return { y, ticks };
 }
 
-/** An amount with few digits: 0, 0.5, 20k, 1.5M. */
+/** Formats an amount with few digits: 0, 0.5, 20k, 1.5M. */
 function amountText(value: number): string {
   const power = value >= 1000 ? Math.min(4, Math.floor(Math.log10(value) / 3 + 1e-9)) : 0;
   return `${Number((value / 1000 ** power).toPrecision(6))}${["", "k", "M", "G", "T"][power]}`;
 }
 
-/** 1, 10, 100, 1k, 10k, … */
+/** Formats 1, 10, 100, 1k, 10k, … */
 function powerText(power: number): string {
   const unit = ["", "k", "M", "G", "T"][Math.floor(power / 3)];
   return unit === undefined ? `1e${power}` : `${10 ** (power % 3)}${unit}`;
 }
 
-/** The least of …, 0.1, 0.2, 0.5, 1, 2, … that is not less. */
+/** The smallest of …, 0.1, 0.2, 0.5, 1, 2, … that is not below `least`. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);

@@ -26,7 +26,7 @@ import { SampleFields } from "@perfdata/format/sample-layout";
 import { isGuestMode } from "@perfdata/session/guest-machines";
 import type { Run } from "@perfdata/session/run";
 
-/** 64-bit values of single samples. Few recordings have them, and rows are rarely grouped by them. */
+/** 64-bit columns of samples that few recordings have, and rows are rarely grouped by. */
 export type DetailColumn =
   | "data_src"
   | "weight"
@@ -44,17 +44,17 @@ export type DetailColumn =
   | "machine"
   | "pmu";
 
-/** All of them. */
+/** All detail columns. */
 export const DETAIL_COLUMNS: readonly DetailColumn[] = [
   ...["data_src", "weight", "ins_lat", "retire_lat", "phys_addr"] as const,
   ...["data_page_size", "code_page_size", "cgroup", "transaction", "ip", "time", "trace"] as const,
   ...["parallelism", "machine", "pmu"] as const,
 ];
 
-/** Columns that only some samples have; the others are known of every sample. */
+/** Detail columns that only some samples have. The others are known for every sample. */
 export type RecordedColumn = Exclude<DetailColumn, "parallelism" | "machine" | "pmu">;
 
-/** The bits of `sample_type` of which a sample has one that has such a value, and how perf records it. */
+/** For each column, the bits of `sample_type` that record it, and the option of perf record. */
 export const DETAIL_SOURCES: Readonly<
   Record<RecordedColumn, { readonly types: number; readonly recordedBy: string }>
 > = {
@@ -72,25 +72,25 @@ export const DETAIL_SOURCES: Readonly<
   trace: { types: PERF_SAMPLE_RAW, recordedBy: "-R -e TRACEPOINT" },
 };
 
-/** Which of them rows are grouped by: plain data, for threads. */
+/** Details by which rows are grouped, as plain data for threads. */
 export interface DetailKeys {
-  /** The values. */
+  /** The columns. */
   readonly columns: readonly DetailColumn[];
-  /** Which parts of data sources, where these are among them. */
+  /** Parts of data sources, if they are among the columns. */
   readonly parts: readonly DataSourcePart[];
-  /** Into stretches of how many ns times are divided, where these are among them; 100 ms by default. */
+  /** Length of a time slice in ns, if times are among the columns; default 100 ms. */
   readonly quantum?: number;
 }
 
-/** What perf divides times into by default, in ns. */
+/** perf's default length of a time slice in ns. */
 const QUANTUM = 100_000_000;
 const DECODER = new TextDecoder();
 
-/** Makes the text of raw data: what prints tracepoints by the formats that were recorded. */
+/** Formats raw data of tracepoints by recorded formats. */
 export interface TraceTexts {
-  /** Whether a tracepoint is described. */
+  /** Whether a tracepoint's format is known. */
   has(id: number): boolean;
-  /** The text of raw data, as bytes that are valid until the next call. */
+  /** The text of raw data in bytes, valid until the next call. */
   text(id: number, bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array;
 }
 
@@ -106,16 +106,16 @@ export interface DetailsPart {
 const LOW_16 = 0xffff;
 
 /**
- * Values of samples by number: samples with equal values have one. Finding a number allocates nothing,
- * except where a table doubles.
+ * Combinations of samples' details by number. Finding a number does not allocate, except when a
+ * table grows.
  */
 export class SampleDetails {
-  /** How many different ones there are. */
+  /** Number of combinations. */
   count = 0;
-  /** How many threads have a CPU when the next sample is taken, where that is among the values. */
+  /** Number of threads on a CPU at the next sample, if that is a column. */
   parallelism = 1;
   readonly #columns: readonly DetailColumn[];
-  /** Words of one number: two of each column, the lower one first. */
+  /** Words of a combination: two for each column, the lower one first. */
   readonly #size: number;
   readonly #masks: Int32Array;
   #words: Int32Array<ArrayBuffer>;
@@ -127,14 +127,14 @@ export class SampleDetails {
   /** Texts of tracepoints, whose values are their numbers plus one. */
   readonly #traces: string[] = [];
   readonly #traceNumbers = new Map<string, number>();
-  /** Makes them, once the formats are known. */
+  /** Formats tracepoints, once formats are known. */
   tracer: TraceTexts | undefined;
-  /** The stretch of time of the last sample: words of its first and its last ns. */
+  /** Time slice of the last sample: words of its first and last ns. */
   readonly #stretch = new Uint32Array(4);
   #hasStretch = false;
   #events: readonly PerfEvent[] = [];
 
-  /** Collects nothing yet. */
+  /** Creates an empty table. */
   constructor({ columns, parts, quantum = QUANTUM }: DetailKeys) {
     this.#columns = columns;
     this.#quantum = BigInt(quantum);
@@ -154,13 +154,13 @@ export class SampleDetails {
     return this.#columns.includes(column);
   }
 
-  /** Takes the events of a recording; those that come later are taken as they come. */
+  /** Sets the events of a recording. The array may grow later. */
   start(events: readonly PerfEvent[], littleEndian: boolean): void {
     this.#events = events;
     this.#le = littleEndian;
   }
 
-  /** The number of a sample's values. */
+  /** Number of a sample's combination. */
   of(run: Run, i: number): number {
     const number = intAt(run.event, i);
     const event = this.#events[number] as PerfEvent;
@@ -201,13 +201,13 @@ export class SampleDetails {
         lo = this.parallelism;
         hi = 0;
       } else if (column === "pmu") {
-        // Known by the name of the event.
+        // Named by the event.
         lo = number;
         hi = 0;
       } else if (column === "machine") {
         lo = intAt(run.process, i);
         hi = intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK;
-        // A row is all of the host, and each guest's.
+        // One row for the host, and one for each guest.
         if (isGuestMode(hi)) hi = PERF_RECORD_MISC_GUEST_KERNEL;
         else lo = hi = 0;
       } else if (column === "data_src" && at < 0) {
@@ -219,7 +219,7 @@ export class SampleDetails {
     return this.#intern(this.#now, 0);
   }
 
-  /** Finds the stretch of a time; most are in that of the sample before. */
+  /** Sets the time slice of a time, which is usually that of the previous sample. */
   #divide(lo: number, hi: number): void {
     const stretch = this.#stretch;
     const [firstLo = 0, firstHi = 0, lastLo = 0, lastHi = 0] = stretch;
@@ -235,14 +235,14 @@ export class SampleDetails {
     });
   }
 
-  /** A value as it was recorded; of data sources, the parts that rows are grouped by. */
+  /** A recorded value; for data sources, only the parts by which rows are grouped. */
   value(number: number, column: DetailColumn): bigint {
     const at = number * this.#size + 2 * this.#columns.indexOf(column);
     const half = (word: number) => BigInt(intAt(this.#words, word) >>> 0);
     return half(at + 1) << 32n | half(at);
   }
 
-  /** The text of a tracepoint by its value; there is none of other samples. */
+  /** Text of a tracepoint by its value; `undefined` for other samples. */
   trace(value: bigint): string | undefined {
     return this.#traces[Number(value) - 1];
   }
@@ -264,12 +264,12 @@ export class SampleDetails {
     return number;
   }
 
-  /** All of them, to be sent to another thread. */
+  /** All combinations, for another thread. */
   part(): DetailsPart {
     return { words: this.#words.slice(0, this.count * this.#size), traces: this.#traces };
   }
 
-  /** Adds a part; returns the number here by number there. */
+  /** Adds a part. Returns this table's numbers of its combinations. */
   join({ words: part, traces }: DetailsPart): Int32Array {
     const words = part.slice();
     const at = 2 * this.#columns.indexOf("trace");

@@ -1,10 +1,10 @@
 import type { DataType } from "@perfdata/symbols/dwarf";
 
-/** Maximum depth of nested structures: in a damaged file, a structure may contain itself. */
+/** Limit of nested structures: in a damaged file, a structure may contain itself. */
 export const DEEPEST_FIELD = 32;
 
 /**
- * The name of the field at an offset: `stats.hits`, `in[].x`; `""` if there is none.
+ * Path of the field at an offset: `stats.hits`, `in[].x`; `""` if there is none.
  *
  * @example
  * ```ts
@@ -21,7 +21,10 @@ export function fieldAt(type: DataType, offset: number): string {
   return namedField(type, offset)?.name ?? "";
 }
 
-/** A field, and whether it begins at the offset: of a union, that which does is meant. */
+/**
+ * A field, with whether it begins at the offset. In a union, the member that begins there is
+ * preferred.
+ */
 function namedField(
   type: DataType,
   offset: number,
@@ -42,7 +45,7 @@ function namedField(
     let found: { name: string; begins: boolean };
     if (inner === undefined) {
       if (field.name === "") continue;
-      // Any element of an array is as good as its first.
+      // All elements of an array have the path of the first.
       found = {
         name: field.name,
         begins: field.offset === offset || field.type?.kind === "array",

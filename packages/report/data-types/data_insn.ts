@@ -1,69 +1,69 @@
-/** Where execution continues after an instruction. */
+/** Control flow after an instruction. */
 export type InsnFlow = "next" | "branch" | "jump" | "call" | "end";
 
-/** An operand in memory. Registers have their numbers in DWARF. */
+/** A memory operand. Registers have DWARF numbers. */
 export interface MemoryOperand {
-  /** The register that it is counted from; -1 for none. */
+  /** Base register; -1 if there is none. */
   readonly base: number;
-  /** Whether a register is added, times a scale: what is an element of an array. */
+  /** Whether a scaled register is added, as for an element of an array. */
   readonly isIndexed: boolean;
-  /** What is added to the base; without one, or relative to the instruction pointer, the address. */
+  /** Displacement; without a base, or relative to the instruction pointer, the address. */
   readonly offset: number;
-  /** Whether the offset is the address, as of what is relative to the instruction pointer. */
+  /** Whether the offset is the address, as with operands relative to the instruction pointer. */
   readonly isAddress: boolean;
-  /** Whether it is read or written, and not just its address taken (`lea`). */
+  /** Whether memory is read or written, as opposed to `lea`. */
   readonly isAccessed: boolean;
-  /** Whether it is of a thread or a CPU (`%fs`, `%gs`). */
+  /** Whether the operand uses a segment of a thread or CPU (`%fs`, `%gs`). */
   readonly isSegment: boolean;
 }
 
-/** Effect of an instruction on the address that a register may hold. */
+/** Effect of an instruction on registers with addresses. */
 export type InsnEffect =
-  /** It copies a register. */
+  /** Copies a register. */
   | { readonly kind: "move"; readonly to: number; readonly from: number }
-  /** It copies it on a condition. */
+  /** Copies a register on a condition. */
   | { readonly kind: "choose"; readonly to: number; readonly from: number }
-  /** It loads all of a register from its operand in memory. */
+  /** Loads a whole register from the memory operand. */
   | { readonly kind: "load"; readonly to: number }
-  /** It computes the address of its operand. */
+  /** Computes the address of the memory operand. */
   | { readonly kind: "address"; readonly to: number }
-  /** It adds a number. */
+  /** Adds a number. */
   | { readonly kind: "add"; readonly to: number; readonly value: number }
-  /** It adds a register. */
+  /** Adds a register. */
   | { readonly kind: "sum"; readonly to: number; readonly from: number };
 
-/** An instruction, as far as it matters where data is. */
+/** The properties of an instruction that matter for data types. */
 export interface DataInsn {
-  /** Distance from the first one. */
+  /** Distance from the first instruction. */
   readonly at: number;
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number;
-  /** What follows it. */
+  /** Control flow after it. */
   readonly flow: InsnFlow;
-  /** Where it may go, as a distance from the first one. */
+  /** Target of a jump, as distance from the first instruction. */
   readonly target: number | undefined;
-  /** Its operand in memory. */
+  /** Memory operand. */
   readonly memory: MemoryOperand | undefined;
   /** Whether it pushes, pops, calls or returns. */
   readonly isStackOperation: boolean;
-  /** Whether it is one that processors execute together with a jump after it. */
+  /** Whether processors fuse it with a following jump. */
   readonly isCompare: boolean;
-  /** Whether it is a jump on a condition. */
+  /** Whether it is a conditional jump. */
   readonly isConditional: boolean;
-  /** What it does with registers, where that is known. */
+  /** Effect on registers, if known. */
   readonly effect: InsnEffect | undefined;
-  /** Registers that hold something else after it. */
+  /** Registers that it overwrites. */
   readonly written: readonly number[];
 }
 
 /** Decodes code of one architecture. */
 export interface DataDecoder {
-  /** The instructions; a piece that is none stands for itself. */
+  /** Decodes instructions. Invalid bytes are an item of their own. */
   insns(bytes: Uint8Array, address: bigint): DataInsn[];
-  /** The register with what a function returns. */
+  /** Register of a function's return value. */
   readonly returned: number;
   /** The stack pointer. */
   readonly stackPointer: number;
-  /** Registers that functions need not keep. */
+  /** Registers that a called function need not preserve. */
   readonly lostByCalls: readonly number[];
 }

@@ -6,25 +6,25 @@ import type { DataField, DataType } from "@perfdata/symbols/dwarf";
 import type { DataTypes } from "./data_types.ts";
 import { addCount, type DataCount, TypeSums, type UnknownTypes } from "./type_sums.ts";
 
-/** A type whose data was accessed. */
+/** A type with accesses to its data. */
 export interface TypeCount extends DataCount {
   /** The type. */
   readonly type: DataType;
-  /** Name of the object whose debug information has it. */
+  /** Name of the object with the type's debug information. */
   readonly object: string;
-  /** By offset: accesses there. */
+  /** Accesses by offset. */
   readonly offsets: ReadonlyMap<number, DataCount>;
 }
 
-/** Types of data that the samples of an event accessed. */
+/** Data types that an event's samples accessed. */
 export interface TypeCounts {
-  /** Types, those with the largest periods first. */
+  /** Types, by descending period. */
   readonly types: readonly TypeCount[];
-  /** Of how many samples it is not known. */
+  /** Samples with unknown types. */
   readonly unknown: UnknownTypes;
 }
 
-/** Sums up the samples of an event by the type that the instruction accessed that each was taken at. */
+/** Sums up an event's samples by the data type that the sampled instruction accessed. */
 export async function countTypes(
   profile: Profile,
   event: number,
@@ -80,24 +80,24 @@ function sumByPlace(
   return sums;
 }
 
-/** A field as it is listed. */
+/** A field in a list. */
 export interface ListedField extends DataCount {
-  /** How many structures it is in. */
+  /** Depth of nesting. */
   readonly depth: number;
-  /** Offset in the outermost one. */
+  /** Offset in the outermost structure. */
   readonly offset: number;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
-  /** Its name. */
+  /** Name of the field. */
   readonly name: string;
-  /** The name of its type. */
+  /** Name of the field's type. */
   readonly type: string;
 }
 
-/** Structures in each other that are listed. */
+/** Limit of listed nested structures. */
 const DEEPEST = 8;
 
-/** The fields of a type with the accesses to each; structures are followed by what is in them. */
+/** Lists the fields of a type with their accesses. A structure is followed by its fields. */
 export function listFields({ type, offsets }: TypeCount): ListedField[] {
   const listed: ListedField[] = [];
   const sumOf = (from: number, to: number): DataCount => {
@@ -108,7 +108,7 @@ export function listFields({ type, offsets }: TypeCount): ListedField[] {
   const list = (fields: readonly DataField[], from: number, depth: number): void => {
     for (const field of fields) {
       const offset = from + field.offset;
-      // What is in a union is at the same place: the size tells what a field can have been.
+      // Members of a union share an offset. Their sizes tell which one can have been accessed.
       const sum = sumOf(offset, offset + Math.max(1, field.size));
       const { name, size } = field;
       listed.push({ ...sum, depth, offset, size, name, type: field.type?.name ?? "void" });

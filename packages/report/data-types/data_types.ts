@@ -5,38 +5,38 @@ import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
 import type { DataDecoder, DataInsn } from "./data_insn.ts";
 import { type FoundData, RegisterTypes } from "./register_types.ts";
 
-/** Why the type of an access is not known. */
+/** Reasons for an access with an unknown type. */
 export const DATA_CAUSES = [
-  /** It pushes, pops, calls or returns. */
+  /** The instruction pushes, pops, calls or returns. */
   "stack operation",
-  /** It is in the frame of a function, and no variable is known to be there. */
+  /** The access is in a function's frame, where no variable is known. */
   "stack",
-  /** It accesses nothing in memory. */
+  /** The instruction does not access memory. */
   "no memory operand",
-  /** No variable is known that what it accesses is reached from. */
+  /** No known variable leads to the accessed data. */
   "no variable",
-  /** Its code has no debug information. */
+  /** The code has no debug information. */
   "no debug information",
-  /** Its code cannot be read. */
+  /** The code cannot be read. */
   "no code",
 ] as const;
 
 /** One of {@link DATA_CAUSES}. */
 export type DataCause = typeof DATA_CAUSES[number];
 
-/** The data that an instruction accesses, or why it is not known. */
+/** The data that an instruction accesses, or the reason why it is unknown. */
 export type DataAccess =
   | {
-    /** Its type; an element of an array counts as that. */
+    /** Type of the data. For arrays, that of an element. */
     readonly type: DataType;
-    /** Where in it. */
+    /** Offset in the type. */
     readonly offset: number;
   }
   | { readonly cause: DataCause };
 
-/** Where code is read. */
+/** Reads code. */
 export interface CodeReader {
-  /** Bytes from an address on, as the object's kind counts. */
+  /** Reads bytes at an address of the object. */
   read(
     object: SymbolObject,
     start: number,
@@ -44,22 +44,22 @@ export interface CodeReader {
   ): { readonly bytes: Uint8Array } | { readonly missing: string };
 }
 
-/** Larger functions are not followed. */
+/** Limit of the size of analyzed functions. */
 const MOST_CODE = 1 << 18;
-/** No instruction is longer. */
+/** Size of the longest instruction. */
 const LONGEST_INSN = 15;
 
-/** A piece of a function. */
+/** A contiguous part of a function. */
 interface Piece {
   readonly insns: readonly DataInsn[];
-  /** By distance from its beginning: the instruction there. */
+  /** Number of the instruction at each distance from the start. */
   readonly numberAt: ReadonlyMap<number, number>;
   readonly registers: RegisterTypes | undefined;
 }
 
 /**
- * Finds which data instructions access: the operand in memory, and by the debug information, of which
- * type what it is counted from points to.
+ * Finds the data that instructions access: the type of their memory operand, from debug information
+ * about the base register.
  */
 export class DataTypes {
   readonly #resolver: SymbolResolver;
@@ -73,7 +73,7 @@ export class DataTypes {
     this.#decoder = decoder;
   }
 
-  /** What instructions of an object access: those at some addresses, as the object's kind counts. */
+  /** Finds the accesses of instructions, given by addresses in the object. */
   async find(object: SymbolObject, addresses: ArrayLike<number>): Promise<DataAccess[]> {
     const symbols = await this.#resolver.open(object);
     try {
@@ -110,7 +110,7 @@ export class DataTypes {
     if (number === undefined || insn === undefined) return { cause: "no memory operand" };
     const own = accessOf(insn);
     if (own === undefined) return this.#found(piece, number, insn);
-    // A compare and the jump after it are executed together: the jump has its sample.
+    // A compare is fused with a following jump, which then gets its sample.
     const before = piece.insns[number - 1];
     if (insn.isConditional && before?.isCompare && accessOf(before) === undefined) {
       return this.#found(piece, number - 1, before);
@@ -153,8 +153,8 @@ export class DataTypes {
 }
 
 /**
- * Gives a structure that is known by its own name and by one of `typedef` that by which most
- * instructions know it: it is one type.
+ * A structure can have its own name and `typedef`s. Uses the name that most instructions have for
+ * it.
  */
 function withOneName(accesses: readonly DataAccess[]): DataAccess[] {
   const counts = new Map<object, Map<DataType, number>>();
@@ -175,13 +175,13 @@ function withOneName(accesses: readonly DataAccess[]): DataAccess[] {
   });
 }
 
-/** Why an instruction accesses no data; `undefined` if it does. */
+/** Reason why an instruction accesses no data; `undefined` if it does. */
 function accessOf({ memory, isStackOperation }: DataInsn): DataCause | undefined {
   if (isStackOperation) return "stack operation";
   return memory?.isAccessed === true ? undefined : "no memory operand";
 }
 
-/** The piece of a function's code that has an address. */
+/** The contiguous part of a function that contains an address. */
 function rangeOf({ ranges }: FunctionData, address: number): [low: number, high: number] {
   for (let i = 0; i < ranges.length; i += 2) {
     const low = numberAt(ranges, i), high = numberAt(ranges, i + 1);
@@ -190,7 +190,7 @@ function rangeOf({ ranges }: FunctionData, address: number): [low: number, high:
   return [address, address];
 }
 
-/** Data of an array is that of its element. */
+/** The element of an array that contains the data. */
 function elementOf({ type, offset }: FoundData): FoundData {
   const { target } = type;
   if (type.kind !== "array" || target === undefined || target.size === 0) return { type, offset };

@@ -6,52 +6,52 @@ import type { DataDecoder, DataInsn, MemoryOperand } from "./data_insn.ts";
 
 /** The data to which a register points. */
 interface Pointed {
-  /** Its type. */
+  /** Type of the data. */
   readonly type: DataType;
-  /** Where in it. */
+  /** Offset in the type. */
   readonly offset: number;
-  /** Whether more of the same may be before and after it, as where a pointer points to. */
+  /** Whether more elements may surround it, as for a pointer's target. */
   readonly repeats: boolean;
 }
 
-/** Data at an offset. */
+/** A type with an offset. */
 export interface FoundData {
-  /** Its type. */
+  /** The type. */
   readonly type: DataType;
-  /** Where in it. */
+  /** The offset. */
   readonly offset: number;
 }
 
-/** By register: what it points to, `undefined` if that is not known. */
+/** The data to which each register points; `undefined` if unknown. */
 type Registers = readonly (Pointed | undefined)[];
 
 const REGISTERS = 17;
 const NOTHING: Registers = new Array<Pointed | undefined>(REGISTERS).fill(undefined);
-/** Visits of one instruction: registers lose what they point to one by one, so that few are needed. */
+/** Limit of visits to an instruction. Few are needed, since each visit only removes knowledge. */
 const MOST_VISITS = 256;
 
 /**
- * What registers point to at each instruction of a piece of code: what debug information says of
- * variables there, and what follows from it through copies, loads of pointers and sums. Where ways
- * through the code meet, what differs is not known.
+ * The data to which registers point at each instruction of a piece of code. It is known from
+ * variables in debug information, and follows copies, loads of pointers and sums. Where control
+ * flow joins, differing knowledge is dropped.
  */
 export class RegisterTypes {
   readonly #insns: readonly DataInsn[];
   readonly #data: ObjectData;
   readonly #function: FunctionData;
   readonly #decoder: DataDecoder;
-  /** Address of the first instruction in the file. */
+  /** Virtual address of the first instruction. */
   readonly #start: number;
-  /** By instruction: what variables say of registers. */
+  /** Registers with variables, by instruction. */
   readonly #known: (Map<number, { value: Pointed; depth: number }> | undefined)[];
   readonly #before: (Registers | undefined)[];
-  /** Variables that are somewhere in memory at a register, most of them in the frame. */
+  /** Variables in memory relative to a register, usually in the frame. */
   readonly #framed: readonly Variable[];
 
   /**
-   * Follows the code of a function.
+   * Analyzes the code of a function.
    *
-   * @param start Address of the first instruction in the file.
+   * @param start Virtual address of the first instruction.
    */
   constructor(
     insns: readonly DataInsn[],
@@ -74,7 +74,7 @@ export class RegisterTypes {
     this.#follow();
   }
 
-  /** What an instruction accesses in memory; `undefined` if that is not known. */
+  /** The data that an instruction accesses; `undefined` if unknown. */
   access(number: number): FoundData | undefined {
     const insn = this.#insns[number];
     if (insn?.memory === undefined) return undefined;
@@ -82,7 +82,7 @@ export class RegisterTypes {
     return found === undefined ? undefined : within(found);
   }
 
-  /** Whether a register is one that the frame of the function is counted from, at an instruction. */
+  /** Whether a register is a base of the function's frame at an instruction. */
   isOfFrame(register: number, number: number): boolean {
     const { frameBase } = this.#function;
     if (register === this.#decoder.stackPointer) return true;
@@ -92,7 +92,7 @@ export class RegisterTypes {
     return this.#data.frameAddress(this.#address(number))?.register === register;
   }
 
-  /** Notes at which instructions which variables are in registers. */
+  /** Stores the variables in registers by instruction. */
   #readVariables(): void {
     const [first = 0, last = 0] = [this.#start, this.#endOf()];
     for (const { type, depth, locations } of this.#function.variables) {
@@ -149,7 +149,8 @@ export class RegisterTypes {
       waiting.push(number);
     };
     for (let entry = 0; entry < insns.length; entry++) {
-      // The first one, and those that only an indirect jump or an exception leads to.
+      // Start at the first instruction, and at those that only an indirect jump or an exception
+      // reaches.
       if (this.#before[entry] !== undefined) continue;
       reach(entry, NOTHING);
       for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
@@ -169,7 +170,7 @@ export class RegisterTypes {
     }
   }
 
-  /** Registers before an instruction, with what variables say. */
+  /** Registers before an instruction, including variables. */
   #at(number: number): Registers {
     const before = this.#before[number] ?? NOTHING;
     const known = this.#known[number];
@@ -209,7 +210,7 @@ export class RegisterTypes {
         value = own && shifted(own, effect.value);
         break;
       case "sum": {
-        // A pointer and a number; which is which is known where one of them points to something.
+        // The sum of a pointer and a number; the operand with known data is the pointer.
         const other = before[effect.from];
         value = own === undefined || other === undefined ? own ?? other : undefined;
         break;
@@ -225,7 +226,7 @@ export class RegisterTypes {
     return type === undefined ? undefined : pointedBy(type);
   }
 
-  /** What a pointer that is loaded points to. */
+  /** The target of a loaded pointer. */
   #loaded({ memory }: DataInsn, registers: Registers, number: number): Pointed | undefined {
     const found = memory && this.#pointedBy(memory, registers, number);
     const data = found && within(found);
@@ -233,7 +234,7 @@ export class RegisterTypes {
     return type === undefined ? undefined : pointedBy(type);
   }
 
-  /** The address of an operand: in an array, that of an element, with others around it. */
+  /** The data at an operand's address; in an array, an element with others around it. */
   #addressOf(memory: MemoryOperand, registers: Registers, number: number): Pointed | undefined {
     const found = this.#pointedBy(memory, registers, number);
     const element = found?.type.kind === "array" ? found.type.target : undefined;
@@ -245,12 +246,12 @@ export class RegisterTypes {
   #pointedBy(memory: MemoryOperand, registers: Registers, number: number): Pointed | undefined {
     if (memory.isSegment) return undefined;
     if (memory.isAddress) return this.#global(memory.offset);
-    // A local variable can be said to be where a field is that it was loaded from.
+    // Debug information may state a local variable's location as the field that it was loaded from.
     const base = this.isOfFrame(memory.base, number) ? undefined : registers[memory.base];
     if (base !== undefined) return shifted(base, memory.offset);
     const inFrame = this.#inFrame(memory, number);
     if (inFrame !== undefined) return inFrame;
-    // Code that is not moved has the address of an array as the offset of an index.
+    // With an array index as register, non-relocated code has the array's address as displacement.
     return memory.offset > 0 ? this.#global(memory.offset) : undefined;
   }
 
@@ -259,7 +260,7 @@ export class RegisterTypes {
     return found && { type: found.type, offset: address - found.address, repeats: false };
   }
 
-  /** A variable that is in memory at a register. */
+  /** A variable in memory relative to a register. */
   #inFrame({ base, offset }: MemoryOperand, number: number): Pointed | undefined {
     const address = this.#address(number);
     let found: Pointed | undefined, depth = -1;
@@ -276,7 +277,7 @@ export class RegisterTypes {
     return found;
   }
 
-  /** Where something in memory is, counted from a register. */
+  /** Offset of a location from a register. */
   #offsetFrom(register: number, place: VariablePlace, address: number): number | undefined {
     if (place.kind === "memory") return place.register === register ? place.offset : undefined;
     if (place.kind !== "frame" && place.kind !== "cfa") return undefined;
@@ -289,16 +290,16 @@ export class RegisterTypes {
   }
 }
 
-/** The type of a whole field, or of an element of an array, that begins at an offset. */
+/** Type of the field or array element that begins at an offset. */
 function typeAt({ type, offset }: FoundData, depth = 0): DataType | undefined {
-  // In a damaged file a structure may be a part of itself.
+  // In a damaged file a structure may contain itself.
   if (depth > DEEPEST_FIELD) return undefined;
   if (type.kind === "structure") {
     for (const field of type.fields) {
       if (field.type === undefined) continue;
       if (offset < field.offset || offset >= field.offset + field.size) continue;
       const found = typeAt({ type: field.type, offset: offset - field.offset }, depth + 1);
-      // Of a union, the first that points to something.
+      // In a union, the first member that is a pointer.
       if (found?.kind === "pointer") return found;
     }
     return undefined;
@@ -321,7 +322,7 @@ function shifted({ type, offset, repeats }: Pointed, by: number): Pointed {
   return { type, repeats, offset: repeats && size > 0 ? (sum % size + size) % size : sum };
 }
 
-/** What is there, where it is within its type. */
+/** The data at an offset within its type. */
 function within({ type, offset, repeats }: Pointed): FoundData | undefined {
   const { size } = type;
   if (size === 0) return undefined;
@@ -337,7 +338,7 @@ function isBetter(
   return one.value.type.kind === "structure" && other.value.type.kind !== "structure";
 }
 
-/** What both ways say; the same object where that is what the first one says. */
+/** The common knowledge of both registers' states. Returns `one` if that is equal. */
 function meet(one: Registers, other: Registers): Registers {
   let changed: (Pointed | undefined)[] | undefined;
   for (let i = 0; i < REGISTERS; i++) {
@@ -357,12 +358,12 @@ function joined(one: Pointed | undefined, other: Pointed | undefined): Pointed |
   return isSame ? one : undefined;
 }
 
-/** Whether two offsets are in elements of one array in a structure, at the same place in each. */
+/** Whether two offsets are at the same place in elements of one array in a structure. */
 function inOneArray(type: DataType, one: number, other: number, depth = 0): boolean {
   if (depth > DEEPEST_FIELD) return false;
   for (const { offset, size, type: own } of type.fields) {
     if (own === undefined || one < offset || one >= offset + size) continue;
-    // A loop ends with the address after the last element.
+    // A loop ends at the address after the last element.
     if (other < offset || other > offset + size) continue;
     if (own.kind === "structure") {
       return inOneArray(own, one - offset, other - offset, depth + 1);

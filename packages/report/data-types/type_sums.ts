@@ -1,6 +1,6 @@
 import { DATA_CAUSES, type DataAccess, type DataCause } from "./data_types.ts";
 
-/** Samples and their periods. */
+/** Number and period of samples. */
 export interface DataCount {
   /** Samples. */
   samples: number;
@@ -8,9 +8,9 @@ export interface DataCount {
   period: number;
 }
 
-/** Of how many samples the type of data is not known, and why. */
+/** Samples with an unknown data type, by reason. */
 export interface UnknownTypes {
-  /** By cause. */
+  /** By reason. */
   readonly without: ReadonlyMap<DataCause, DataCount>;
   /** All samples. */
   readonly total: DataCount;
@@ -23,7 +23,7 @@ export class TypeSums implements UnknownTypes {
   );
   readonly total: DataCount = { samples: 0, period: 0 };
 
-  /** Adds samples of an instruction. */
+  /** Adds the samples of an instruction. */
   add(access: DataAccess, count: DataCount): void {
     addCount(this.total, count);
     if ("type" in access) return;

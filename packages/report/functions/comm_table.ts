@@ -3,7 +3,7 @@ import { TidTable } from "@perfdata/session/machine-tids";
 import { textRanks, Texts } from "../numbered_texts.ts";
 
 /**
- * Commands of rows, by number: even numbers are names; odd ones are threads without a name, called
+ * Commands of rows by number. Even numbers are names; odd numbers are unnamed threads, shown as
  * `:tid`, of which there may be millions.
  */
 export class CommTable {
@@ -11,30 +11,30 @@ export class CommTable {
   readonly #tids = new TidTable();
 
   /**
-   * The number of a command: one for each text.
+   * Returns the number of a command, unique for its text.
    *
-   * @param name Its name, if it has one.
-   * @param tid The thread that has none.
+   * @param name The name, if there is one.
+   * @param tid Id of an unnamed thread.
    */
   of(name: string | undefined, tid: number): number {
     if (name === undefined) return 2 * this.#tids.add(tid) + 1;
     const called = /^:(-?\d{1,10})$/.exec(name)?.[1];
-    // A name may say what a thread without one is called.
+    // A name may equal the text of an unnamed thread.
     return called !== undefined && `${Number(called) | 0}` === called
       ? 2 * this.#tids.add(Number(called)) + 1
       : 2 * this.#names.of(name);
   }
 
-  /** The text of a number. */
+  /** Text of a command. */
   text(number: number): string {
     return (number & 1) === 0 ? this.#names.text(number >> 1) : `:${this.#tids.tids[number >> 1]}`;
   }
 
   /**
-   * Columns by number that say where its text stands among others, the first decides first; threads without
-   * a name stand together, and need no texts.
+   * Columns, most significant first, that order commands by text. Unnamed threads are adjacent, and
+   * need no texts.
    *
-   * @param numbers Those that occur; others have no place.
+   * @param numbers The used commands; others have no rank.
    */
   ranks(numbers: Int32Array): [kinds: Uint8Array, values: Float64Array] {
     let most = -1;
@@ -46,7 +46,7 @@ export class CommTable {
       met.add(number);
       named.push(number);
     }
-    // A name may stand between two of them.
+    // A name may sort between unnamed threads.
     const isMixed = named.some((number) => this.text(number).startsWith(":"));
     const kinds = new Uint8Array(most + 1);
     const values = new Float64Array(most + 1);
@@ -67,10 +67,10 @@ export class CommTable {
   }
 }
 
-/** A number that is in the order of the texts of numbers: 1, 10, 100, 2. */
+/** A number that sorts like the decimal text: 1, 10, 100, 2. */
 function digitsRank(tid: number): number {
   const size = Math.abs(tid);
   const digits = size < 10 ? 1 : Math.floor(Math.log10(size) + 1e-12) + 1;
-  // What has a sign comes first.
+  // Texts with a sign come first.
   return (tid < 0 ? 0 : 1e12) + size * 10 ** (10 - digits) * 16 + digits;
 }

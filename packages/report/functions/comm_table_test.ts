@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { CommTable } from "./comm_table.ts";
 
-/** Names, and thread ids of threads without one, whose texts lie among each other. */
+/** Names and thread ids whose texts interleave. */
 const TIDS = [0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, 2147483647, -1, -10, -2, 4194304, 42];
 const NAMES: readonly (readonly string[])[] = [
   ["zsh", "bash", "9", "", "-", "~", "A"],
@@ -9,14 +9,14 @@ const NAMES: readonly (readonly string[])[] = [
   [],
 ];
 
-Deno.test("commands are in the order of their texts, each text once", () => {
+Deno.test("CommTable: commands are sorted by text, and each text has one number", () => {
   let compared = 0;
   for (const names of NAMES) {
     const table = new CommTable();
     const numbers = [
       ...TIDS.map((tid) => table.of(undefined, tid)),
       ...names.map((name) => table.of(name, 7)),
-      // Named as one without a name is called.
+      // Equals the text of an unnamed thread.
       table.of(":42", 8),
       table.of(undefined, 1000),
     ];

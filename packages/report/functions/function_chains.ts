@@ -5,23 +5,23 @@ import { markedText, nameText } from "./function_keys.ts";
 import type { CountedCode, CountedSamples, FunctionTable } from "./functions.ts";
 
 /**
- * Direction of chains, named as in `perf report -g`. `caller`: from the outermost caller down to the
- * sampled function; with `--children`, from the row's function down if it was not sampled itself.
+ * Direction of chains, named as in `perf report -g`. `caller`: from the outermost caller to the
+ * sampled function; with `--children`, from the row's function down, if it was not sampled itself.
  * `callee`: from the row's function up to its callers.
  */
 export type ChainOrder = "caller" | "callee";
 
-/** A path of functions that samples of a row have, from its first to its last one. */
+/** A path of functions in a row's samples. */
 export interface FunctionChain {
-  /** Samples whose stack is this path. */
+  /** Samples with this path. */
   readonly samples: number;
-  /** The sum of their periods. */
+  /** Period of these samples. */
   readonly period: number;
   /** Names of the functions. */
   readonly frames: readonly string[];
 }
 
-/** A node as it is shown. */
+/** A displayed node. */
 interface ChainNode {
   readonly symbol: number;
   samples: number;
@@ -32,10 +32,10 @@ interface ChainNode {
 }
 
 /**
- * Which stacks the samples of the rows of a {@link FunctionTable} have, function by function: what
- * `perf report -g ORDER` shows below its rows. Recursion is kept; of a function that is in a stack
- * several times, a row that counts callees takes the outermost one with `caller`, the innermost one
- * with `callee` (`callchain_append` and `he_cache` of tools/perf/util).
+ * The stacks of the samples of a {@link FunctionTable}'s rows: the output of `perf report -g ORDER`
+ * below its rows. Recursive calls are kept. If a row that counts callees has its function several
+ * times in a stack, the outermost one is used for `caller`, the innermost one for `callee`
+ * (`callchain_append` and `he_cache` of tools/perf/util).
  */
 export class FunctionChains {
   readonly #table: FunctionTable;
@@ -44,7 +44,7 @@ export class FunctionChains {
   /** Nodes without a parent, by row. */
   readonly #roots = new Map<number, number[]>();
 
-  /** Goes through the stacks of all samples that were counted. */
+  /** Adds the stacks of all counted samples. */
   constructor(
     engine: CountedCode,
     counts: CountedSamples,
@@ -54,7 +54,7 @@ export class FunctionChains {
     this.#table = table;
     const symbolOf = (entry: number) => table.names.column("symbol")[entry] ?? -1;
     table.forEachStack(engine, counts, order === "caller", (row, path, length, at, i) => {
-      // Rows are numbers of their own: a node without a parent is a row.
+      // The root of a row has the row's number.
       let node = this.#node(-1, row);
       if (order === "callee") {
         for (let k = at; k < length; k++) node = this.#node(node, symbolOf(numberAt(path, k)));
@@ -104,7 +104,7 @@ export class FunctionChains {
     return nodes.toSorted((a, b) => period(b) - period(a) || (name(a) < name(b) ? -1 : 1));
   }
 
-  /** The paths of a row, those with the largest period first. */
+  /** The paths of a row, by descending period. */
   chains(row: number): FunctionChain[] {
     const found: FunctionChain[] = [];
     const waiting = this.#sorted(this.#below(row)).reverse().map((node) => ({ node, depth: 0 }));
@@ -122,10 +122,10 @@ export class FunctionChains {
   }
 
   /**
-   * The paths of a row as a tree for people: a share of the event's period, and functions; those that
-   * only lead to one other stand in one line.
+   * Formats the paths of a row as a tree: share of the event's period, and functions. Nodes with a
+   * single child share its line.
    *
-   * @param least Share of the event below which nothing is shown.
+   * @param least Smallest share of the event that is shown.
    */
   lines(row: number, least: number): string[] {
     const table = this.#table;
@@ -140,7 +140,7 @@ export class FunctionChains {
       }
     };
     const top = this.#below(row);
-    // The function of the row itself is above already.
+    // The row itself shows its function already.
     const begins = top.length === 1 &&
       this.#all[numberAt(top, 0)]?.symbol === table.symbol(row);
     push(begins ? this.#all[numberAt(top, 0)]?.children ?? [] : top, "");

@@ -53,20 +53,23 @@ export type SortKey =
   | "local_p_stage_cyc"
   | "p_stage_cyc";
 
-/** The key for ordering rows: a number for each. */
+/** Key for ordering rows. */
 export type OrderColumn = (row: number) => number;
 
-/** Columns that few keys need, and that split a function into several entries: see `PlaceNames.#FINE`. */
+/**
+ * Columns that few keys need, and that split a function into several entries: see
+ * `PlaceNames.#FINE`.
+ */
 export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
 
-/** What can be collected of the names of places. */
+/** Columns of places' names. */
 export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline" | FineColumn;
 
-/** Columns that can be collected from samples. */
+/** Columns of samples. */
 export type ContextColumn = "comm" | "pid" | "tid" | "cpu" | "branch" | DetailColumn;
 
-/** An end of a branch: the one that it leads from, or that it leads to. */
+/** An end of a branch: source or target. */
 export type BranchEnd = "from" | "to";
 
-/** The same, and the data of an access to memory; the code that made it is where it led `to`. */
+/** An end of a branch, or the data of a memory access, whose code is its `to`. */
 export type End = BranchEnd | "data";

@@ -21,37 +21,37 @@ export type * from "./function_columns.ts";
 
 /** A key by which rows can be grouped. A new key needs only an entry here. */
 export interface FunctionKey {
-  /** Its name in `--sort`, and in CSV and JSON. */
+  /** Name in `--sort`, CSV and JSON. */
   readonly name: SortKey;
-  /** The name of places that it reads: what no key of a table needs is not collected. */
+  /** The name column that it reads. Columns that no key needs are not collected. */
   readonly needs?: NameColumn;
-  /** Whether rows of it are about accesses to memory, although it does not read what they accessed. */
+  /** Whether its rows are memory accesses, although it does not read the accessed data. */
   readonly isOfMemory?: true;
-  /** Of which end of a branch or an access; rows of keys that say it are about these. */
+  /** The end of a branch or access that it reads. Rows of such keys are branches or accesses. */
   readonly end?: End;
-  /** What of a sample it reads, likewise. */
+  /** The sample column that it reads. */
   readonly context?: ContextColumn;
-  /** Which flags of a branch (`BRANCH` of the session), where that is its context. */
+  /** The branch flags that it reads (`BRANCH` of the session), if its context is `branch`. */
   readonly flags?: number;
-  /** Which part of a data source, likewise; rows of keys that say it are about accesses to memory. */
+  /** The part of a data source that it reads. Rows of such keys are memory accesses. */
   readonly part?: DataSourcePart;
-  /** Joins values of that: values of one number are one row. Without it each is a row. */
+  /** Joins values: those with equal results share a row. Without it, each value has a row. */
   join?(value: number, table: FunctionTable): number | string;
-  /** What a row has of it: a number that stands for a text, or the value itself. */
+  /** A row's value, or the number of a text. */
   number(table: FunctionTable, row: number): number;
-  /** The text of a number; there is none where numbers are values, which stand on the right. */
+  /** Text of a number. Missing if numbers are values, which are right-aligned. */
   text?(table: FunctionTable, number: number): string;
-  /** What a table for people shows, where that is more. */
+  /** Text in tables for people, if it differs. */
   shown?(table: FunctionTable, number: number): string;
-  /** Its value in a line of JSON, where that is more. */
+  /** Value in JSON, if it differs. */
   full?(table: FunctionTable, number: number): string | undefined;
-  /** More members of a line of JSON. */
+  /** Additional members in JSON. */
   more?(table: FunctionTable, number: number): Readonly<Record<string, unknown>>;
-  /** Columns by number whose values decide the order, where it is not that of texts or values. */
+  /** Columns by number that determine the order, if texts or values do not. */
   order?(table: FunctionTable, numbers: Int32Array): ArrayLike<number>[];
 }
 
-/** The keys of some names. */
+/** The keys with these names. */
 export function keysOf(sort: readonly SortKey[]): FunctionKey[] {
   return sort.map((name) => {
     const key = FUNCTION_KEYS.find((key) => key.name === name);
@@ -75,37 +75,37 @@ export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   };
 }
 
-/** Whether rows of some keys are about branches. */
+/** Whether rows of these keys are branches. */
 export function areOfBranches(sort: readonly SortKey[]): boolean {
   return keysOf(sort).some(({ end, context }) =>
     end === "from" || end === "to" || context === "branch"
   );
 }
 
-/** Whether rows of some keys are about accesses to memory. */
+/** Whether rows of these keys are memory accesses. */
 export function areOfMemory(sort: readonly SortKey[]): boolean {
   return keysOf(sort).some(({ end, part, isOfMemory }) =>
     end === "data" || part !== undefined || isOfMemory === true
   );
 }
 
-/** Whether rows of some keys are about types of data. */
+/** Whether rows of these keys are data types. */
 export function areOfTypes(sort: readonly SortKey[]): boolean {
   return keysOf(sort).some(({ needs }) => needs?.startsWith("type") === true);
 }
 
-/** The name of a function. */
+/** Name of a function. */
 export function nameText({ names }: FunctionTable, number: number): string {
   return names.functions.text(number);
 }
 
-/** The same as a table for people shows it: with a mark if nothing verifies it. */
+/** Name of a function for people, with a mark if it is unverified. */
 export function markedText({ names }: FunctionTable, number: number): string {
   const name = names.functions.text(number);
   return markedName(names.unverified.has(number) ? { name, verified: false } : { name });
 }
 
-/** Adds to a name of a function whether it is inlined. */
+/** Adds to a function's name whether it is inlined. */
 function symText(
   table: FunctionTable,
   number: number,
@@ -114,12 +114,12 @@ function symText(
   return table.names.functions.isInlined(number) ? `${name} (inlined)` : name;
 }
 
-/** The same as a table for people shows it. */
+/** Display text of a function. */
 function shownSym(table: FunctionTable, number: number): string {
   return `[${levelText(table, number)}] ${symText(table, number, markedText(table, number))}`;
 }
 
-/** An end of a branch: its function, object or line. */
+/** Keys for function, object and line of an end of a branch. */
 function endKeys(end: BranchEnd): FunctionKey[] {
   return [
     {
@@ -156,7 +156,7 @@ function endKeys(end: BranchEnd): FunctionKey[] {
   ];
 }
 
-/** An instruction by its function and the offset in that. */
+/** Key for an instruction: function and offset. */
 function offsetKey(name: "symoff" | "addr_from" | "addr_to", end: BranchEnd): FunctionKey {
   return {
     ...{ name, needs: "offset", ...(name === "symoff" ? {} : { end }) },
@@ -172,7 +172,10 @@ function offsetKey(name: "symoff" | "addr_from" | "addr_to", end: BranchEnd): Fu
   };
 }
 
-/** The function of an instruction that accessed memory: each instruction is a row, as with perf. */
+/**
+ * Key for the function of an instruction that accessed memory. As in perf, each instruction is a
+ * row.
+ */
 function codeKey(): FunctionKey {
   const name = ({ names }: FunctionTable, number: number) =>
     names.functions.text(number).replace(/\+0x[0-9a-f]+$/, "");
@@ -190,7 +193,7 @@ function codeKey(): FunctionKey {
   };
 }
 
-/** The type of the data that an instruction accesses. */
+/** Key for the type of the accessed data. */
 function typeKey(name: "type" | "typeoff" | "typecln"): FunctionKey {
   return {
     ...{ name, needs: name },
@@ -199,7 +202,7 @@ function typeKey(name: "type" | "typeoff" | "typecln"): FunctionKey {
   };
 }
 
-/** A flag of branches. */
+/** Key for a branch flag. */
 function flagKey(
   name: "mispredict" | "in_tx" | "abort",
   flags: number,
@@ -213,7 +216,7 @@ function flagKey(
   };
 }
 
-/** A part of a data source. */
+/** Key for a part of a data source. */
 function sourceKey(name: SortKey, part: DataSourcePart): FunctionKey {
   const text = (table: FunctionTable, number: number) =>
     dataSourcePart(table.details?.value(number, "data_src") ?? 0n, part);
@@ -224,7 +227,7 @@ function sourceKey(name: SortKey, part: DataSourcePart): FunctionKey {
   };
 }
 
-/** A weight of a sample. */
+/** Key for a weight of samples. */
 function weightKey(name: SortKey, context: DetailColumn): FunctionKey {
   const value = (table: FunctionTable, number: number) =>
     Number(table.details?.value(number, context) ?? 0n);
@@ -235,13 +238,16 @@ function weightKey(name: SortKey, context: DetailColumn): FunctionKey {
   };
 }
 
-/** The sum of a weight over the samples of a row: rows are of samples of one weight each, as with perf. */
+/**
+ * Key for the sum of a weight over a row's samples. As in perf, all samples of a row have the same
+ * weight.
+ */
 function sumKey(name: SortKey, context: DetailColumn): FunctionKey {
   const { number, ...rest } = weightKey(name, context);
   return { ...rest, number: (table, row) => number(table, row) * table.samples(row) };
 }
 
-/** A value of samples that has a text. */
+/** Key for a sample column with a text. */
 function textKey(
   name: SortKey,
   context: DetailColumn,
@@ -256,16 +262,16 @@ function textKey(
   };
 }
 
-/** When a stretch of time began, in seconds, as perf writes it. */
+/** Start of a time slice in seconds, in perf's format. */
 function timeText(time: bigint): string {
   const us = time / 1000n;
   return `${us / 1_000_000n}.${String(us % 1_000_000n).padStart(6, "0")}`;
 }
 
-/** Bits of what a transaction says (`PERF_TXN_*`), as perf writes them. */
+/** Bits of a transaction (`PERF_TXN_*`), in perf's notation. */
 const TRANSACTION = ["EL", "TX", "SYNC", "ASYNC", "RETRY", "CON", "CAP-WRITE", "CAP-READ"];
 
-/** What is known of a transaction: its flags, and the code that it was aborted with. */
+/** Text of a transaction: flags and abort code. */
 function transactionText(value: bigint): string {
   const flags = TRANSACTION.filter((_, i) => (value >> BigInt(i) & 1n) !== 0n);
   const isOther = value !== 0n && (value & 0xcn) === 0n;
@@ -278,7 +284,7 @@ function transactionText(value: bigint): string {
   return words.join(" ");
 }
 
-/** All of them, in the order in which they decide. */
+/** All keys, in the order of their significance. */
 export const FUNCTION_KEYS: readonly FunctionKey[] = [
   {
     name: "comm",
@@ -426,20 +432,20 @@ export const FUNCTION_KEYS: readonly FunctionKey[] = [
 ];
 
 /**
- * Where a function runs: `k` in the kernel, `.` in a process, `g` and `u` in the kernel and in a process of a
- * guest, `H` elsewhere.
+ * Level of a function: `k` in the kernel, `.` in a process, `g` and `u` in the kernel and in a
+ * process of a guest, `H` elsewhere.
  */
 function levelText({ names: { functions } }: FunctionTable, number: number): string {
   return String.fromCharCode(functions.level(number));
 }
 
-/** The value of a key in a row. */
+/** Value of a key in a row. */
 export function keyValue(key: FunctionKey, table: FunctionTable, row: number): string | number {
   const number = key.number(table, row);
   return key.text === undefined ? number : key.text(table, number);
 }
 
-/** Columns by which rows that are equal otherwise are in the order of a key. */
+/** Columns that order rows by a key. */
 export function keyOrder(
   key: FunctionKey,
   table: FunctionTable,

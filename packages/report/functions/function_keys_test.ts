@@ -1,4 +1,6 @@
-/** What a new key of `funcs` takes, and what happens where it does not say what it reads. */
+/**
+ * Requirements of a new `funcs` key, and errors if it does not declare the columns that it reads.
+ */
 import { assertEquals, assertThrows } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile/sample-collector";
 import {
@@ -14,7 +16,7 @@ import { FUNCTION_KEYS, type FunctionKey, sampleKeys, type SortKey } from "./fun
 import { functionTable } from "./functions.ts";
 import { functions } from "./functions_of.ts";
 
-/** Samples of one thread on the CPUs 0 to 6, one on CPU 0, two on CPU 1 and so on. */
+/** Samples of one thread on the CPUs 0 to 6: one on CPU 0, two on CPU 1, and so on. */
 async function recording(): Promise<PerfDataReader> {
   const sink = memorySink();
   const sample_type = BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CPU);
@@ -30,7 +32,7 @@ async function recording(): Promise<PerfDataReader> {
   return await PerfDataReader.open(bytesSource(sink.bytes()));
 }
 
-/** Has a key among the others while `work` runs. */
+/** Adds a key while `work` runs. */
 async function withKey<T>(key: object, work: (sort: readonly SortKey[]) => Promise<T>): Promise<T> {
   const keys = FUNCTION_KEYS as FunctionKey[];
   keys.push(key as FunctionKey);
@@ -43,7 +45,7 @@ async function withKey<T>(key: object, work: (sort: readonly SortKey[]) => Promi
 
 const parity = (cpu: number) => cpu % 2;
 
-Deno.test("a new key groups by what it says, with an entry in the table of keys alone", async () => {
+Deno.test("FUNCTION_KEYS: an added entry groups rows by its number", async () => {
   const key = {
     name: "cpu_parity",
     context: "cpu",
@@ -59,7 +61,7 @@ Deno.test("a new key groups by what it says, with an entry in the table of keys 
   assertEquals(found, [[0, 1 + 3 + 5 + 7], [1, 2 + 4 + 6]]);
 });
 
-Deno.test("a key that reads what it does not say throws", async () => {
+Deno.test("FUNCTION_KEYS: a key that reads an undeclared column throws", async () => {
   let tried = 0;
   for (const column of ["comm", "pid", "tid", "cpu"] as const) {
     const key: object = {
@@ -103,7 +105,7 @@ Deno.test("a key that reads what it does not say throws", async () => {
   assertEquals(tried, 8);
 });
 
-Deno.test("what the pass did not collect is no key of its table", async () => {
+Deno.test("FunctionTable: a key whose column was not collected throws", async () => {
   for (const sort of [["pid"], ["tid"], ["comm", "cpu"]] as const) {
     const counts = new SampleCollector();
     const engine = await runEngine(await recording(), [counts]);

@@ -23,23 +23,23 @@ interface FinePlace {
   readonly base: number;
 }
 
-/** What is needed of the names of places. */
+/** The needed names of places. */
 export interface NameNeeds extends Readonly<Partial<Record<FineColumn, boolean>>> {
-  /** The object. */
+  /** Object. */
   readonly dso: boolean;
-  /** The function. */
+  /** Function. */
   readonly symbol: boolean;
-  /** The source line. */
+  /** Source line. */
   readonly line: boolean;
-  /** The source file: that of the line, or that of the function. */
+  /** Source file: of the line, or of the function. */
   readonly file: "line" | "function" | false;
-  /** The cache line of data. */
+  /** Cache line of data. */
   readonly cacheline?: boolean;
-  /** Whether a place is the function that is inlined there, and not the one that it is inlined into. */
+  /** Whether a place counts for the function inlined there, instead of the function around it. */
   readonly inline: boolean;
 }
 
-/** Places with names: those of an engine, or those of a profile that already has names. */
+/** Places with names: of an engine, or of a profile. */
 export type CodePlaces = Pick<
   Places,
   "count" | "mapped" | "objects" | "object" | "address" | "lo" | "hi" | "cpumode"
@@ -49,19 +49,19 @@ export type CodePlaces = Pick<
 export interface LookedUpPlaces {
   /** By place; `undefined` if it was not looked up. */
   readonly resolutions: readonly (Resolution | undefined)[];
-  /** By place: the object that it was looked up in, -1 for none. */
+  /** Object in which each place was looked up; -1 if there is none. */
   readonly object: Int32Array;
-  /** By place: whether that is not known to be the file that was recorded. */
+  /** Whether each place's file is not known to be the recorded one. */
   readonly unverified: Uint8Array;
-  /** Which addresses have names and why others have none; `undefined` if nothing was looked up. */
+  /** How far names can be trusted; `undefined` if nothing was looked up. */
   readonly trust: SymbolTrust | undefined;
 }
 
-/** Source of places to look up: an engine, or the code of a trace. */
+/** Places to look up: of an engine, or of a trace's code. */
 export interface LookedUpCode {
   /** The places. */
   readonly places: AddressedPlaces;
-  /** Its stacks. */
+  /** The stacks. */
   readonly stacks: {
     readonly count: number;
     readonly parent: Int32Array;
@@ -69,7 +69,7 @@ export interface LookedUpCode {
   };
 }
 
-/** Looks up all places that samples were taken at, and those of their stacks. */
+/** Looks up all sampled places, and those of their stacks. */
 export async function lookUpCounted(
   { places, stacks }: LookedUpCode,
   counts: Pick<SampleCollector, "histogram" | "pairs" | "kind" | "stacks">,
@@ -104,9 +104,9 @@ export async function lookUpCounted(
 }
 
 /**
- * Looks up places that are used.
+ * Looks up the used places.
  *
- * @param bootCode Whether callers next to what is mapped of the kernel are looked up in it.
+ * @param bootCode Whether callers beside the kernel's mapping are looked up in the kernel.
  */
 export async function lookUpUses(
   places: AddressedPlaces,
@@ -129,31 +129,31 @@ export async function lookUpUses(
 }
 
 /**
- * Numbers for the names of places in rows: object, function, line and file. An entry is a distinct
+ * Numbers of places' names in rows: object, function, line and file. An entry is a distinct
  * combination of the needed ones.
  */
 export class PlaceNames {
   /** Names of objects. */
   readonly dsos: Texts = new Texts();
-  /** By number of a source line's text: the same with the whole path, where that is known. */
+  /** The line with its whole path, if known, by number of the line's text. */
   readonly linePaths: string[] = [];
   /** Source lines and files. */
   readonly texts: Texts = new Texts();
   /** Functions. */
   readonly functions: FunctionNumbers;
-  /** Functions whose files are not known to be those that were recorded. */
+  /** Functions whose files are not known to be the recorded ones. */
   readonly unverified: Set<number> = new Set();
-  /** By entry: the object. */
+  /** Object of each entry. */
   #dso: Int32Array<ArrayBuffer>;
-  /** By entry: the function. */
+  /** Function of each entry. */
   #symbol: Int32Array<ArrayBuffer>;
-  /** By entry: the source line. */
+  /** Source line of each entry. */
   #line: Int32Array<ArrayBuffer>;
-  /** By entry: the source file. */
+  /** Source file of each entry. */
   #file: Int32Array<ArrayBuffer>;
-  /** By entry: the cache line. */
+  /** Cache line of each entry. */
   #cacheline = new Int32Array(1);
-  /** The numbers of what few keys are about; the table of all there is of that. */
+  /** Functions that number the values of rarely used columns. */
   static readonly #FINE: Readonly<
     Record<FineColumn, (names: PlaceNames, at: FinePlace) => number>
   > = {
@@ -164,9 +164,9 @@ export class PlaceNames {
     typeoff: (names, { place }) => names.texts.of(typeOffsetText(names.#access(place))),
     typecln: (names, { place }) => names.texts.of(typeLineText(names.#access(place))),
   };
-  /** By those that are needed, by entry: the number. */
+  /** Numbers of the needed columns of `#FINE`, by entry. */
   readonly #fine = new Map<NameColumn, Int32Array>();
-  /** By place of data: its entry. */
+  /** Entry of each data place. */
   readonly #data = new Map<number, number>();
   readonly #places: CodePlaces;
   readonly #lookUps: LookedUpPlaces | undefined;
@@ -175,21 +175,21 @@ export class PlaceNames {
   readonly #unknown: number;
   readonly #dsoOf: readonly number[];
   readonly #entries = new Map<string, number>();
-  /** By function: its entry, plus one; 0 for none yet. */
+  /** Entry of each function, plus one; 0 if there is none yet. */
   #bySymbol = new Int32Array(1 << 10);
-  /** By object likewise. */
+  /** Entry of each object, plus one; 0 if there is none yet. */
   #byDso = new Int32Array(1 << 6);
   #count = 0;
-  /** Addresses where nothing is mapped that look like a process's, in another mode than that. */
+  /** Unmapped addresses of user space that occur in another mode. */
   readonly #elsewhere = new Set<number>();
-  /** By place: its innermost entry, or -1 if it was not asked for. */
+  /** Innermost entry of each place, or -1 if it is not determined yet. */
   readonly #inner: Int32Array;
   readonly #all: (Int32Array | undefined)[] = [];
 
   /**
-   * Names the places of an engine; without look-ups, functions are addresses.
+   * Names the places of an engine. Without look-ups, functions are addresses.
    *
-   * @param accesses By place: what the instruction there accesses.
+   * @param accesses The data that the instruction at each place accesses.
    */
   constructor(
     places: CodePlaces,
@@ -214,8 +214,8 @@ export class PlaceNames {
         this.#elsewhere.add(places.address(place));
       }
     }
-    // Most places have an entry of their own. What is not needed is 0 in all entries, and takes no
-    // memory: those pages are never written.
+    // Most places have their own entry. Columns that are not needed stay 0, and take no memory,
+    // since their pages are never written.
     const columns = Array.from({ length: 4 }, () => new Int32Array(places.count + 1));
     [this.#dso, this.#symbol, this.#line, this.#file] = columns as [
       Int32Array<ArrayBuffer>,
@@ -226,9 +226,9 @@ export class PlaceNames {
   }
 
   /**
-   * The numbers of an entry's names, by entry.
+   * A column of names by entry.
    *
-   * @throws {Error} If the names were not needed: there is nothing in the column.
+   * @throws {Error} If the column was not collected.
    */
   column(name: NameColumn): Int32Array {
     if (!(this.#needs[name] ?? false)) {
@@ -247,19 +247,19 @@ export class PlaceNames {
       : this.#fine.get(name) ?? new Int32Array(0);
   }
 
-  /** What few keys are about. */
+  /** The rarely used columns. */
   static get fineColumns(): FineColumn[] {
     return Object.keys(PlaceNames.#FINE) as FineColumn[];
   }
 
-  /** The entry of a place: that of the innermost function there. */
+  /** Entry of a place's innermost function. */
   entry(place: number): number {
     if (place < 0) return this.#find(place, 0);
     const known = intAt(this.#inner, place);
     return known >= 0 ? known : this.#inner[place] = this.#find(place, 0);
   }
 
-  /** The entry of a place of data: each address is one by itself, also in one variable. */
+  /** Entry of a data place. Each address has its own, even within a variable. */
   datum(place: number): number {
     const known = this.#data.get(place);
     if (known !== undefined) return known;
@@ -300,7 +300,7 @@ export class PlaceNames {
     return entry;
   }
 
-  /** All entries of a place, the innermost first: several where functions are inlined there. */
+  /** All entries of a place, innermost first: several if functions are inlined there. */
   entries(place: number): Int32Array {
     const known = this.#all[place];
     if (known !== undefined) return known;
@@ -362,7 +362,7 @@ export class PlaceNames {
       : this.#finer(entry, { place, found, dso, inObject, base });
   }
 
-  /** The entry of what few keys are about, among those that are equal otherwise. */
+  /** The entry with the values of the rarely used columns. */
   #finer(entry: number, at: FinePlace): number {
     const values: number[] = [];
     for (const column of this.#fine.keys()) {
@@ -389,7 +389,7 @@ export class PlaceNames {
     return finer;
   }
 
-  /** The function of a place and the offset in it. */
+  /** Number of a place's function and offset. */
   #point({ place, found, dso, inObject, base }: FinePlace): number {
     const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
     const level = levelOf(mode);
@@ -401,21 +401,21 @@ export class PlaceNames {
     return number;
   }
 
-  /** What an instruction accesses, where rows are about types. */
+  /** The data that an instruction accesses. */
   #access(place: number): DataAccess {
     return this.#accesses.get(place) ?? { cause: "no code" };
   }
 
-  /** The object that a place was looked up in; its own where it was not. */
+  /** The object in which a place was looked up, otherwise its own. */
   #objectOf(place: number): number {
     const object = this.#lookUps?.object[place] ?? -1;
     return object >= 0 ? object : this.#places.object(place);
   }
 
   /**
-   * Whether no other place without a function can have the same address and object: not of the kernel,
-   * and not met in another mode as well. Most addresses of code without frame
-   * pointers are such, and need not be remembered.
+   * Whether no other place without a function can have the same address and object: a user address
+   * that is unmapped and occurs in one mode only. Most addresses of code without frame pointers are
+   * like this, and need not be stored.
    */
   #isAlone(place: number): boolean {
     const places = this.#places;
@@ -423,7 +423,7 @@ export class PlaceNames {
       !this.#elsewhere.has(places.address(place));
   }
 
-  /** The line of a frame by its file's name, as perf shows it; one path of those is kept. */
+  /** A frame's line with its file's base name, as in perf. One path is stored for it. */
   #lineOf(
     frame: ResolvedFrame | undefined,
     found: Resolution | undefined,
@@ -446,7 +446,7 @@ export class PlaceNames {
       this.#entries.set(key, entry);
       return entry;
     }
-    // A function is of one object.
+    // A function belongs to one object.
     if (this.#needs.symbol) {
       if (symbol >= this.#bySymbol.length) this.#bySymbol = enlarge(this.#bySymbol, symbol + 1);
       return (this.#bySymbol[symbol] ||= this.#add(dso, symbol, line, file) + 1) - 1;
@@ -471,16 +471,16 @@ export class PlaceNames {
   }
 }
 
-/** Bytes of a cache line of those who have recorded: perf takes that of the machine that it runs on. */
+/** Assumed size of a cache line. perf uses that of the machine it runs on. */
 const CACHE_LINE = 64;
 
-/** The type of data that is accessed, as perf has it. */
+/** Name of the accessed type, in perf's notation. */
 function typeText(access: DataAccess): string {
   if ("type" in access) return access.type.name;
   return access.cause === "stack operation" ? "(stack operation)" : "(unknown)";
 }
 
-/** The same with the offset and the field. */
+/** Type, offset and field. */
 function typeOffsetText(access: DataAccess): string {
   const { offset, field } = "type" in access
     ? { offset: access.offset, field: fieldAt(access.type, access.offset) }
@@ -489,21 +489,21 @@ function typeOffsetText(access: DataAccess): string {
   return `${typeText(access)} +${at} (${field === "" ? "no field" : field})`;
 }
 
-/** The same with the number of the cache line in it, where it begins with one. */
+/** Type and number of the cache line within it, if it begins at one. */
 function typeLineText(access: DataAccess): string {
   const offset = "type" in access ? access.offset : 0;
   return `${typeText(access)}: cache-line ${Math.floor(offset / CACHE_LINE)}`;
 }
 
-/** What is left of an address, whose sign may be negative. */
+/** Remainder of an address, whose sign may be negative. */
 function modulo(address: number, by: number): number {
   return (address % by + by) % by;
 }
 
-/** Makes names of functions readable. */
+/** Demangles names of functions. */
 export type Show = (name: string) => string;
 
-/** An address that a double does not hold exactly, with all its digits. */
+/** All digits of an address that a double cannot represent. */
 function hexOf(places: CodePlaces, place: number, base: number): string | undefined {
   if (place < 0 || base !== 0 || Number.isSafeInteger(places.address(place))) return undefined;
   const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");

@@ -11,21 +11,21 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { addressToHex } from "@perfdata/symbols/address";
 import { textRanks } from "../numbered_texts.ts";
 
-/** The level of a function, as the character code of perf's letter. */
+/** Level of a function: the character code of perf's letter. */
 export const LEVEL = {
-  /** In the kernel. */
+  /** Kernel. */
   KERNEL: 0x6b,
-  /** In a process. */
+  /** Process. */
   USER: 0x2e,
-  /** In the kernel of a guest. */
+  /** Kernel of a guest. */
   GUEST_KERNEL: 0x67,
-  /** In a process of a guest. */
+  /** Process of a guest. */
   GUEST_USER: 0x75,
-  /** In a hypervisor, or elsewhere. */
+  /** Hypervisor, or other code. */
   OTHER: 0x48,
 } as const;
 
-/** The level of code that runs in a CPU mode. */
+/** Level of a CPU mode. */
 export function levelOf(cpumode: number): number {
   switch (cpumode) {
     case PERF_RECORD_MISC_KERNEL:
@@ -41,55 +41,55 @@ export function levelOf(cpumode: number): number {
   }
 }
 
-/** A function that is inlined where it was met. */
+/** Flag: inlined function. */
 const INLINED = 1;
-/** What has a name. */
+/** Flag: has a name. */
 const NAMED = 2;
 
 /**
- * Functions, and addresses without one, by number. A name is made readable when it is printed or
- * compared.
+ * Functions, and addresses without a function, by number. Names are demangled when they are printed
+ * or compared.
  */
 export class FunctionNumbers {
   readonly #show: (name: string) => string;
   #count = 0;
-  /** Address of each: of a function, the first that was met. */
+  /** Address; of a function, the first one that occurred. */
   #addresses = new Float64Array(1 << 10);
   #levels = new Uint8Array(1 << 10);
   #flags = new Uint8Array(1 << 10);
-  /** What a symbol is called in its file. */
+  /** Mangled name. */
   readonly #names: string[] = [];
-  /** Where it begins, and in which object. */
+  /** Start of the symbol. Its object is in `#dsos`. */
   readonly #starts: number[] = [];
   readonly #dsos: number[] = [];
-  /** Of data: the distance of the address. */
+  /** For data and instructions: distance from the start. */
   readonly #offsets = new Map<number, number>();
-  /** What they are shown as; those of addresses are not kept. */
+  /** Display text; not cached for addresses. */
   readonly #texts: (string | undefined)[] = [];
-  /** By object: addresses that have no function. */
+  /** Addresses without a function, by object. */
   readonly #byAddress: Map<number, number>[] = [];
   readonly #byKey = new Map<string, number>();
-  /** Addresses of a symbol mostly share what was found. */
+  /** Functions by look-up result, which addresses of a symbol mostly share. */
   readonly #byFound = new Map<Resolution, number>();
   #lastFound: Resolution | undefined;
   #lastNumber = -1;
 
-  /** Shows names of symbols by `show`. */
+  /** Creates an empty table. `show` demangles names. */
   constructor(show: (name: string) => string) {
     this.#show = show;
   }
 
-  /** How many there are. */
+  /** Number of functions. */
   get count(): number {
     return this.#count;
   }
 
-  /** The function of a symbol. */
+  /** Number of a symbol's function. */
   symbol(dso: number, found: Resolution, address: number, level: number): number {
     let number = found === this.#lastFound ? this.#lastNumber : this.#byFound.get(found);
     if (number === undefined) {
       const { start, end, name, data } = found.symbol as SymbolInfo;
-      // Code of JIT compilers has other names at other times.
+      // JIT-compiled code has different names over time.
       const key = `${dso} ${start} ${end} ${name}`;
       number = this.#byKey.get(key);
       if (number === undefined) {
@@ -107,7 +107,7 @@ export class FunctionNumbers {
     return this.#lower(number, level);
   }
 
-  /** An address in a variable, or in a function: each is one by itself. */
+  /** Number of an address in a variable. Each address has its own number. */
   datum(dso: number, found: Resolution, address: number, level: number): number {
     const { start, end, name, data } = found.symbol as SymbolInfo;
     const key = `${dso} ${start} ${end} ${data ? address : "code"} ${name} data`;
@@ -121,7 +121,7 @@ export class FunctionNumbers {
     return this.#lower(number, level);
   }
 
-  /** An address in a function or a variable: each is one by itself. */
+  /** Number of an address in a function or variable. Each address has its own number. */
   point(dso: number, found: Resolution, address: number, level: number): number {
     const { start, end, name } = found.symbol as SymbolInfo;
     const key = `${dso} ${start} ${end} ${address} ${name} point`;
@@ -129,14 +129,14 @@ export class FunctionNumbers {
     if (number === undefined) {
       number = this.#add(address, level, NAMED);
       this.#names[number] = name;
-      // Where a function begins is not known of all that has a name.
+      // The start of a profile's function is unknown.
       if (!Number.isNaN(start)) this.#offsets.set(number, address - start);
       this.#byKey.set(key, number);
     }
     return this.#lower(number, level);
   }
 
-  /** A function that is inlined at an address: known by its name, wherever it is inlined. */
+  /** Number of an inlined function, identified by its name wherever it is inlined. */
   inlined(dso: number, { name }: ResolvedFrame, address: number, level: number): number {
     const key = `${dso} ${name} inlined`;
     let number = this.#byKey.get(key);
@@ -149,10 +149,10 @@ export class FunctionNumbers {
   }
 
   /**
-   * An address without a function.
+   * Number of an address without a function.
    *
-   * @param dso Its object; -1 for one that is known to be asked for once.
-   * @param exact Its digits, where a double does not hold them.
+   * @param dso The object; -1 for an address that is looked up only once.
+   * @param exact All digits, if a double cannot represent the address.
    */
   address(dso: number, address: number, exact: string | undefined, level: number): number {
     if (dso < 0) {
@@ -173,15 +173,15 @@ export class FunctionNumbers {
     return number;
   }
 
-  /** An address by the function that it is in. */
+  /** Text of an address relative to its function. */
   offsetText({ symbol }: Partial<Resolution> = {}, address: number): string {
     if (symbol === undefined) return addressToHex(address);
-    // Where a function begins is not known of all that has a name.
+    // The start of a profile's function is unknown.
     const offset = Number.isNaN(symbol.start) ? "" : `+${address - symbol.start}`;
     return this.#show(symbol.name) + offset;
   }
 
-  /** What it is called. */
+  /** Display text. */
   text(number: number): string {
     const known = this.#texts[number];
     if (known !== undefined) return known;
@@ -192,32 +192,31 @@ export class FunctionNumbers {
     return this.#texts[number] = offset === undefined ? shown : `${shown}+0x${offset.toString(16)}`;
   }
 
-  /** What tells a symbol from others that are called the same; `undefined` of what is no symbol. */
+  /** Properties that distinguish symbols with equal names; `undefined` for addresses. */
   origin(number: number): { readonly dso: number; readonly mark: string } | undefined {
     const dso = this.#dsos[number];
     if (dso === undefined) return undefined;
-    // Types that a name of Rust does not say are in its hash.
+    // The hash of a Rust name stands for types that the name omits.
     const hash = /17h([0-9a-f]{16})E/.exec(this.#names[number] ?? "")?.[1];
     const start = addressToHex(this.#starts[number] ?? 0).slice(2);
     return { dso, mark: hash === undefined ? ` @${start}` : `::h${hash}` };
   }
 
-  /** Where it runs: {@link LEVEL}. */
+  /** Level: {@link LEVEL}. */
   level(number: number): number {
     return this.#levels[number] ?? LEVEL.USER;
   }
 
-  /** Whether it is inlined. */
+  /** Whether the function is inlined. */
   isInlined(number: number): boolean {
     return (byteAt(this.#flags, number) & INLINED) !== 0;
   }
 
   /**
-   * Columns by number that say where its text stands among others, the first decides first: those of
-   * addresses are in the order of the addresses, which saves their texts. Code without frame pointers
-   * has millions of them.
+   * Columns, most significant first, that order functions by text. Addresses are ordered by value,
+   * which saves their texts: code without frame pointers has millions of them.
    *
-   * @param numbers Those that occur; others have no place.
+   * @param numbers The used functions; others have no rank.
    */
   ranks(
     numbers: Int32Array,
@@ -232,7 +231,7 @@ export class FunctionNumbers {
     for (let number = 0; number < this.#count; number++) {
       if (used[number] === 0 || (byteAt(this.#flags, number) & NAMED) === 0) continue;
       named.push(number);
-      // A name that looks like an address may stand between two of them.
+      // A name that looks like an address may sort between addresses.
       isMixed ||= this.text(number).startsWith("0x");
     }
     for (let number = 0; number < this.#count; number++) {
@@ -242,7 +241,7 @@ export class FunctionNumbers {
         continue;
       }
       const address = floatAt(this.#addresses, number);
-      // Addresses of the kernel are negative numbers.
+      // Kernel addresses are negative.
       kinds[number] = address < 0 ? 2 : 1;
       values[number] = address;
       if (Number.isSafeInteger(address)) continue;
@@ -275,7 +274,7 @@ export class FunctionNumbers {
   }
 }
 
-/** An address as 16 digits or more, as perf shows what has no function. */
+/** Formats an address with at least 16 digits, as perf does without a function. */
 function paddedHex(address: number): string {
   return `0x${addressToHex(address).slice(2).padStart(16, "0")}`;
 }

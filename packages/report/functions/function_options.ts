@@ -3,8 +3,7 @@ import type { DataTypes } from "../data-types/data_types.ts";
 import type { SortKey } from "./function_columns.ts";
 
 /**
- * Subject of a row of the statistics, as one value: see {@link FunctionTable.row}. It has the keys by
- * which rows are grouped.
+ * A row as one object: see {@link FunctionTable.row}. It has the keys by which rows are grouped.
  */
 export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | number>>> {
   /** Number of the event. */
@@ -13,141 +12,141 @@ export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | n
   readonly overhead: number;
   /** Samples. */
   readonly samples: number;
-  /** Sum of their periods. */
+  /** Period of the samples. */
   readonly period: number;
-  /** With call chains: the same of samples in what the row is about and in all that it called. */
+  /** With call chains: samples in the function and its callees. */
   readonly children?: {
     /** Share of the event's period, 0 to 1. */
     readonly overhead: number;
     /** Samples. */
     readonly samples: number;
-    /** Sum of their periods. */
+    /** Period of the samples. */
     readonly period: number;
   };
-  /** Share of the event's latency, 0 to 1, where it was asked for. */
+  /** Share of the event's latency, 0 to 1, if it was requested. */
   readonly latency?: number;
-  /** With call chains: the same of samples in what the row is about and in all that it called. */
+  /** With call chains: share of the event's latency in the function and its callees. */
   readonly childLatency?: number;
-  /** Command, where rows are grouped by it; `:tid` where it is not known. */
+  /** Command; `:tid` if unknown. */
   readonly comm?: string;
-  /** Object, where rows are grouped by it: the last part of its path. */
+  /** Object: base name of its path. */
   readonly dso?: string;
-  /** Function, or address where there is none. */
+  /** Function, or address if there is none. */
   readonly sym?: string;
-  /** Whether the function is inlined where it was sampled; only there if inlined ones are rows. */
+  /** Whether the function is inlined; only present if inlined functions are rows. */
   readonly inlined?: boolean;
-  /** Where the function runs: `k` in the kernel, `.` in a process, `H` elsewhere. */
+  /** Level of the function: `k` in the kernel, `.` in a process, `H` elsewhere. */
   readonly level?: string;
-  /** File name and line; function and offset where they are not known. */
+  /** File name and line; function and offset if they are unknown. */
   readonly srcline?: string;
-  /** Source file's name; empty if it is not known. */
+  /** Source file's name; empty if unknown. */
   readonly srcfile?: string;
-  /** Process, where rows are grouped by it. */
+  /** Process. */
   readonly pid?: number;
-  /** Thread, where rows are grouped by it. */
+  /** Thread. */
   readonly tid?: number;
-  /** CPU, if rows are grouped by it; -1 if samples do not say. */
+  /** CPU; -1 if unknown. */
   readonly cpu?: number;
-  /** Object that a branch leads from, where rows are grouped by it. */
+  /** Object of a branch's source. */
   readonly dso_from?: string;
-  /** Object that it leads to, likewise. */
+  /** Object of a branch's target. */
   readonly dso_to?: string;
-  /** Function that it leads from, or address where there is none. */
+  /** Function of a branch's source, or address. */
   readonly symbol_from?: string;
-  /** Where that runs, as `level`. */
+  /** Level of a branch's source. */
   readonly level_from?: string;
-  /** Function that it leads to. */
+  /** Function of a branch's target, or address. */
   readonly symbol_to?: string;
-  /** Where that runs. */
+  /** Level of a branch's target. */
   readonly level_to?: string;
-  /** File name and line that it leads from. */
+  /** File name and line of a branch's source. */
   readonly srcline_from?: string;
-  /** File name and line that it leads to. */
+  /** File name and line of a branch's target. */
   readonly srcline_to?: string;
-  /** Whether it was mispredicted: `Y` or `N`, or `N/A` where the processor does not say. */
+  /** Whether a branch was mispredicted: `Y` or `N`; `N/A` if the processor does not tell. */
   readonly mispredict?: string;
-  /** Cycles since the branch before it; 0 if they are not known. */
+  /** Cycles since the previous branch; 0 if unknown. */
   readonly cycles?: number;
   /** `T` for a branch in a transaction, `.` for others. */
   readonly in_tx?: string;
   /** `A` for a branch that aborts a transaction, `.` for others. */
   readonly abort?: string;
-  /** Of an access to memory: the level that had the data, and how that went. */
+  /** Memory access: the level with the data, and the result. */
   readonly mem?: string;
-  /** What other caches said. */
+  /** Memory access: result of snooping other caches. */
   readonly snoop?: string;
-  /** How the address was translated. */
+  /** Memory access: address translation. */
   readonly tlb?: string;
-  /** Whether the access was locked. */
+  /** Memory access: whether it was locked. */
   readonly locked?: string;
-  /** What it was blocked by. */
+  /** Memory access: the reason for blocking. */
   readonly blocked?: string;
-  /** Object that the data is in. */
+  /** Object of the data. */
   readonly dso_daddr?: string;
-  /** Variable that it is in and where in that, or address. */
+  /** Variable and offset of the data, or address. */
   readonly symbol_daddr?: string;
-  /** Where that is, as `level`. */
+  /** Level of the data. */
   readonly level_daddr?: string;
-  /** Address of its cache line, as the object counts. */
+  /** Address of the data's cache line in its object. */
   readonly dcacheline?: string;
-  /** Its physical address. */
+  /** Physical address of the data. */
   readonly phys_daddr?: string;
   /** Weight of a sample. */
   readonly local_weight?: number;
-  /** Cycles that the instruction took. */
+  /** Cycles of the instruction. */
   readonly local_ins_lat?: number;
-  /** Cycles from the instruction before it to its retirement. */
+  /** Cycles from the previous instruction to the retirement. */
   readonly local_retire_lat?: number;
-  /** Size of the page that the data is in. */
+  /** Page size of the data. */
   readonly data_page_size?: string;
-  /** Size of the page that the code is in. */
+  /** Page size of the code. */
   readonly code_page_size?: string;
-  /** Path of its cgroup; `N/A` where it has none, `unknown` where the recording does not say. */
+  /** Path of the cgroup; `N/A` if there is none, `unknown` if it is not recorded. */
   readonly cgroup?: string;
-  /** What is known of its transaction; empty outside of one. */
+  /** Text of a transaction; empty outside of one. */
   readonly transaction?: string;
-  /** Address of the code, as it was recorded. */
+  /** Recorded address of the code. */
   readonly addr?: string;
 }
 
-/** Which names are kept; all of what is not there. */
+/** Tests of names; missing ones keep everything. */
 export type NameFilter = Readonly<
   Partial<Record<"comm" | "dso" | "sym", ((name: string) => boolean) | undefined>>
 >;
 
-/** Which rows to make. */
+/** Selection and grouping of rows. */
 export interface FunctionOptions {
   /** Called while names are looked up. */
   readonly progress?: LookUpProgress;
-  /** What rows are grouped by; comm, dso and sym by default. */
+  /** Keys of the rows; comm, dso and sym by default. */
   readonly sort?: readonly SortKey[];
   /**
-   * Whether a sample counts for the function that was inlined at its address, the innermost one,
-   * instead of that which it was inlined into.
+   * Whether a sample counts for the innermost function inlined at its address, instead of the
+   * function around it.
    */
   readonly inline?: boolean;
   /**
-   * Which file `srcfile` is: that of the line, as with perf, which may be a header that was inlined,
-   * or that of the function.
+   * Meaning of `srcfile`: file of the line, as in perf, which may be a header; or file of the
+   * function.
    */
   readonly srcfile?: "line" | "function";
-  /** Whether rows count what they called as well; by default where stacks were counted. */
+  /** Whether callees count for a row too; by default if stacks were counted. */
   readonly callees?: boolean;
   /**
-   * Whether rows have latencies, and are in their order: periods, each divided by the number of threads that
-   * had a CPU. `parallelism` has to be among the details that are collected.
+   * Whether rows have latencies, and are sorted by them: periods divided by the number of threads
+   * on a CPU. Requires the detail `parallelism`.
    */
   readonly latency?: boolean;
   /** Whether stacks of rows are shown as functions ({@link FunctionChains}). */
   readonly chains?: boolean;
-  /** Which commands, objects and functions are kept, by name. */
+  /** Tests of commands, objects and functions by name. */
   readonly only?: NameFilter;
-  /** Finds types of data, if rows are about these. */
+  /** Finds data types, if rows are data types. */
   readonly dataTypes?: Pick<DataTypes, "find">;
-  /** Numbers of the events that have rows; all by default. */
+  /** Numbers of the events with rows; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
-  /** At most this many rows of each event; only these are named and put in order. */
+  /** Limit of the rows of each event. Only these are named and sorted. */
   readonly limit?: number;
-  /** Only rows of at least this share of their event, 0 to 1: of its latency, if rows have that. */
+  /** Smallest share of the event, 0 to 1: of its latency, if rows have latencies. */
   readonly least?: number;
 }

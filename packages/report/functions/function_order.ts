@@ -5,11 +5,11 @@ import type { FunctionTable } from "./functions.ts";
 import { stableOrder } from "./row_order.ts";
 
 /**
- * The rows of a table in order: by event, then by latency (if they have it), period, samples and names.
- * Rows that are too many or too small are left out before names are looked up.
+ * The rows of a table, sorted by event, then by latency (if there is one), period, samples and
+ * names. Rows beyond the limits are dropped before names are looked up.
  *
- * @param limit Maximum number of rows for each event.
- * @param least Minimum share of the event.
+ * @param limit Limit of the rows of each event.
+ * @param least Smallest share of the event.
  */
 export function orderedRows(
   table: FunctionTable,
@@ -39,7 +39,7 @@ export function orderedRows(
   for (let from = 0, to = 0; from < count; from = to) {
     const first = uintAt(inOrder, from);
     while (to < count && event(uintAt(inOrder, to)) === event(first)) to++;
-    // Those that are equal to the last one may come before it by their names.
+    // Rows equal to the last one may precede it by name.
     let end = Math.min(from + limit, to);
     const isAsLast = (row: number) =>
       columns.every((value) => value(row) === value(uintAt(inOrder, from + limit - 1)));

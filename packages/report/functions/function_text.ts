@@ -19,7 +19,8 @@ import { jsonLine } from "../json_line.ts";
 export function percentText(share: number): string {
   const eighths = share * 800;
   const nearest = Math.round(eighths);
-  // Only odd eighths are in the middle. A share is rounded before it is multiplied, and may be beside one.
+  // Only odd eighths can be ties. Since a share is rounded before the multiplication, it may be
+  // slightly off.
   const isMiddle = nearest % 2 !== 0 && Math.abs(eighths - nearest) <= 4 * Number.EPSILON * nearest;
   if (!isMiddle) return (share * 100).toFixed(2);
   return (nearest / 8 + (nearest % 4 === 1 ? -0.001 : 0.001)).toFixed(2);
@@ -27,15 +28,15 @@ export function percentText(share: number): string {
 
 /** A column of numbers before the keys. */
 interface NumberColumn {
-  /** Its name in CSV. */
+  /** Name in CSV. */
   readonly name: string;
-  /** Its title in a table; columns without one are not shown there. */
+  /** Title in a table. Columns without a title are not shown there. */
   readonly title?: string;
   readonly value: (row: number) => number;
   readonly text: (value: number) => string;
 }
 
-/** The columns before the keys, in their order. */
+/** The columns before the keys. */
 function numberColumns(table: FunctionTable): NumberColumn[] {
   const share = (row: number) => table.share(row, table.period(row));
   const samples = (row: number) => table.samples(row);
@@ -62,7 +63,7 @@ function numberColumns(table: FunctionTable): NumberColumn[] {
   ];
 }
 
-/** The columns of latency, if rows have it: the first ones, since rows are in their order. */
+/** The columns of latency, which come first since rows are sorted by them. */
 function latencyColumns(table: FunctionTable): NumberColumn[] {
   if (!table.withLatency) return [];
   const column = (name: string, title: string, latency: (row: number) => number): NumberColumn => ({
@@ -77,30 +78,30 @@ function latencyColumns(table: FunctionTable): NumberColumn[] {
   ];
 }
 
-/** Cells of a column that are kept at most. */
+/** Limit of a column's cached cells. */
 const CELLS = 4096;
 
-/** Makes the padded cells of a column. */
+/** Formats the padded cells of a column. */
 class Column {
   width = 0;
   readonly title: string;
   readonly isRight: boolean;
   readonly #number: (row: number) => number;
   readonly #text: (number: number) => string;
-  /** Whether greater numbers have longer texts, or as long ones. */
+  /** Whether texts of greater numbers are at least as long. */
   readonly #grows: boolean;
-  /** Cells by number, where they are kept: of commands and objects there are few. */
+  /** Cached cells by number, for commands and objects, which are few. */
   readonly #cells: Map<number, string> | undefined;
-  /** The cell of the row that it has gone to. */
+  /** The cell of the current row. */
   cell = "";
-  /** What stands for texts that are too long. */
+  /** Short texts of those that are too long. */
   #short: ReadonlyMap<string, string> | undefined;
   #last = NaN;
 
   /**
-   * @param number What a row has in it; equal numbers have equal texts.
-   * @param text The text of a number.
-   * @param grows Whether greater numbers have longer texts, or as long ones.
+   * @param number A row's number in this column; equal numbers have equal texts.
+   * @param text Text of a number.
+   * @param grows Whether texts of greater numbers are at least as long.
    * @param isLast Whether it is the last column, in which nearly all cells differ.
    */
   constructor(
@@ -119,12 +120,12 @@ class Column {
     this.#text = text;
   }
 
-  /** Takes the width that some rows need, up to a limit. */
+  /** Sets the width that these rows need, up to a limit. */
   fit(rows: Uint32Array, limit: number): void {
     this.width = Math.min(limit, this.longest(rows));
   }
 
-  /** Shortens what does not fit, so that none of all rows looks like another one. */
+  /** Shortens long texts, so that all rows stay distinct. */
   shorten(rows: Uint32Array, room: number): void {
     const texts = new Set<string>();
     let last = NaN;
@@ -140,7 +141,7 @@ class Column {
     this.#short = new Map(names.map((name, i) => [name, short[i] as string]));
   }
 
-  /** The longest text of some rows, and of the title. */
+  /** Length of the longest text of these rows, and of the title. */
   longest(rows: Uint32Array): number {
     let most = this.title.length;
     if (this.#grows && rows.length > 0) {
@@ -151,7 +152,7 @@ class Column {
         if (number > greatest) greatest = number;
         isWhole &&= Number.isInteger(number);
       }
-      // Others are printed with as many digits as they need, and very large ones with an exponent.
+      // Other numbers are printed with all of their digits, and very large ones with an exponent.
       const isLonger = (isWhole || this.#text !== String) && least >= 0 && greatest < 1e15;
       if (isLonger) return Math.max(most, this.#text(greatest).length);
     }
@@ -165,13 +166,15 @@ class Column {
     return most;
   }
 
-  /** A cell of the column's width; what is longer is cut, except where it has none. */
+  /**
+   * Pads a cell to the column's width. Longer text is truncated, unless the column has no width.
+   */
   pad(text: string): string {
     if (text.length > this.width && this.width > 0) return `${text.slice(0, this.width - 1)}…`;
     return this.isRight ? text.padStart(this.width) : text.padEnd(this.width);
   }
 
-  /** Goes to a row; says whether another cell than before is there. */
+  /** Moves to a row. Returns whether its cell differs from the last one. */
   move(row: number): boolean {
     const number = this.#number(row);
     if (number === this.#last) return false;
@@ -188,12 +191,12 @@ class Column {
   }
 }
 
-/** The key of functions, in whose cells {@link marksOf} puts marks. */
+/** The key of functions, whose cells get marks of {@link marksOf}. */
 const MARKED = "sym";
 
 /**
- * What tells functions apart whose rows look the same: `static` ones of one name, say. It is the object where
- * that is not shown, else the hash of a name of Rust, or where the function begins.
+ * Marks for functions that look the same, such as `static` ones: the object if it is not shown,
+ * otherwise the hash of a Rust name or the start of the function.
  */
 function marksOf(table: FunctionTable, rows: Uint32Array): ReadonlyMap<number, string> {
   const marks = new Map<number, string>();
@@ -250,7 +253,7 @@ function tableColumns(table: FunctionTable, marks?: ReadonlyMap<number, string>)
         key.name.toUpperCase(),
         text === undefined,
         (row) => key.number(table, row),
-        // What a program called itself must not act on a terminal.
+        // Names chosen by a program must not control the terminal.
         text === undefined
           ? String
           : (number) =>
@@ -262,17 +265,17 @@ function tableColumns(table: FunctionTable, marks?: ReadonlyMap<number, string>)
   ];
 }
 
-/** On a terminal: rows whose cells decide how wide a column is, and its greatest width. */
+/** On a terminal: number of rows that determine a column's width, and the limit of the width. */
 const FITTED = 1000, WIDEST = 40;
-/** Characters of a bar, and the blank after it. */
+/** Characters of a bar, and with the blank after it. */
 const BAR = 10, BAR_COLUMN = BAR + 1;
 /**
- * A bar must leave this many characters for the last column, which says what a row is of. Where even
- * {@link LEAST} do not fit, the terminal breaks the lines.
+ * Characters that a bar must leave for the last column. If even {@link LEAST} do not fit, the
+ * terminal wraps lines.
  */
 const ENOUGH = 40, LEAST = 16;
 
-/** Cuts what is longer than a terminal is wide. */
+/** Truncates a line to the terminal's width. */
 function cut(line: string, width: number): string {
   return line.length <= width ? line : `${line.slice(0, width - 1)}…`;
 }
@@ -280,10 +283,10 @@ function cut(line: string, width: number): string {
 /**
  * The rows of one event as a table.
  *
- * @param rows Numbers of rows, as `FunctionTable.rows` has them.
- * @param width Of the terminal, where there is one: there are bars then, if there is room, and lines
- *   are cut.
- * @param fullNames Whether what is too long is cut at its end, instead of being shortened.
+ * @param rows Numbers of rows, as in `FunctionTable.rows`.
+ * @param width Width of the terminal, if there is one: then bars are shown if there is room, and
+ * lines are truncated.
+ * @param fullNames Whether long names are truncated at their end instead of being shortened.
  */
 export function* functionLines(
   table: FunctionTable,
@@ -291,12 +294,12 @@ export function* functionLines(
   width?: number,
   fullNames = false,
 ): Generator<string, void, void> {
-  // What reads the table elsewhere gets names as perf has them.
+  // Programs that read the table get perf's names.
   const columns = tableColumns(table, width === undefined ? undefined : marksOf(table, rows));
   for (const column of columns) {
-    // The last one is as long as it is.
+    // The last column is not padded.
     if (!column.isRight && column === columns.at(-1)) continue;
-    // A program that reads the table gets whole names.
+    // Programs that read the table get whole names.
     if (width === undefined) column.fit(rows, Infinity);
     else column.fit(rows.subarray(0, FITTED), WIDEST);
   }
@@ -313,7 +316,7 @@ export function* functionLines(
     const left = hasBars ? room - BAR_COLUMN : room;
     if (left >= LEAST) last?.shorten(rows, left);
   }
-  // Rows that follow each other differ in their last column, and seldom before it.
+  // Consecutive rows usually differ only in their last column.
   let start = "";
   for (let i = -1; i < rows.length; i++) {
     const row = rows[i];
@@ -339,7 +342,7 @@ export function* functionLines(
   }
 }
 
-/** Names of the columns of CSV. */
+/** Names of the CSV columns. */
 export function functionCsvColumns(table: FunctionTable): string[] {
   return [
     "event",
@@ -348,7 +351,7 @@ export function functionCsvColumns(table: FunctionTable): string[] {
   ];
 }
 
-/** Cells of a row of CSV. */
+/** Cells of a CSV row. */
 export function functionCells(
   table: FunctionTable,
   row: number,
@@ -363,7 +366,7 @@ export function functionCells(
   ];
 }
 
-/** A row as a line of JSON. Shares are in percent, as in CSV, with all their digits. */
+/** A row as a JSON line. Shares are in percent, as in CSV, with all digits. */
 export function functionJson(
   table: FunctionTable,
   row: number,
@@ -399,26 +402,26 @@ export function functionJson(
   return jsonLine({ ...values, ...more });
 }
 
-/** How to print {@link functionText}. */
+/** Options of {@link functionText}. */
 export interface FunctionTextOptions {
-  /** As a table for people, CSV or lines of JSON. */
+  /** A table for people, CSV, or JSON lines. */
   readonly format: "table" | "csv" | "json";
   /** Names of the events. */
   readonly eventNames: readonly string[];
-  /** Of the terminal, where there is one. */
+  /** Width of the terminal, if there is one. */
   readonly width?: number | undefined;
-  /** Whether names that are too long are cut at their end, instead of being shortened. */
+  /** Whether long names are truncated at their end instead of being shortened. */
   readonly fullNames?: boolean;
-  /** Lines below a row of the table, members of its line of JSON: `FunctionChains`. */
+  /** Lines below a row of the table, or members of its JSON line: `FunctionChains`. */
   readonly chains?: {
     lines(row: number): readonly string[];
     json(row: number): Readonly<Record<string, unknown>>;
   } | undefined;
-  /** Makes lines of CSV of rows of cells; only CSV needs it. */
+  /** Formats rows of cells as CSV; only needed for CSV. */
   readonly csv?: (rows: readonly unknown[][]) => string;
 }
 
-/** Rows that are made in one piece. */
+/** Rows per piece of text. */
 const BLOCK = 1024;
 
 /** All rows of a table as text, in pieces. */

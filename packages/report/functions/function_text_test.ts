@@ -5,7 +5,7 @@ import { runEngine } from "@perfdata/session/engine";
 import { functionTable } from "./functions.ts";
 import { functionText, percentText } from "./function_text.ts";
 
-Deno.test("a table on a terminal of any width has the last column, which says what a row is of", async () => {
+Deno.test("functionLines: on a terminal of any width, the last column is shown", async () => {
   const url = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url);
   const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(url)));
   const counts = new SampleCollector({});
@@ -31,7 +31,7 @@ Deno.test("a table on a terminal of any width has the last column, which says wh
       assert(isOf(shown), `${width} columns: ${line}`);
       if (hasBar) bars++;
       if (shown === full) continue;
-      // What is cut begins to say what it is of.
+      // A truncated cell shows at least its beginning.
       cut++;
       assertEquals(line.length, width);
       assert(shown.length >= before + 16, line);
@@ -39,7 +39,7 @@ Deno.test("a table on a terminal of any width has the last column, which says wh
   }
   assert(bars > 50 && cut > 50, `${bars} lines with bars, ${cut} cut`);
 
-  // Names that are shortened are as long at most, and no two rows look the same.
+  // Shortened lines are not longer, and all stay distinct.
   let shortened = 0;
   for (let width = before + 16; width < longest + 20; width++) {
     const lines = text(width, false);
@@ -53,19 +53,19 @@ Deno.test("a table on a terminal of any width has the last column, which says wh
   assert(shortened > 50, `${shortened} names shortened`);
 });
 
-Deno.test("shares are rounded as C rounds their exact values: what lies in the middle, to even", () => {
+Deno.test("percentText: shares are rounded as in C, exact ties to even", () => {
   let [compared, middles] = [0, 0];
   for (const scale of [1n, 500_000n, 2n ** 40n + 1n]) {
     for (let whole = 1n; whole <= 480n; whole++) {
       for (let part = 0n; part <= whole; part++) {
-        // Hundredths of a percent, in whole numbers.
+        // Hundredths of a percent, in integers.
         const [most, least] = [part * 10_000n / whole, part * 10_000n % whole * 2n];
         const isMiddle = least === whole;
         const up = least > whole || (isMiddle && most % 2n === 1n);
         const rounded = most + (up ? 1n : 0n);
         const expected = `${rounded / 100n}.${`${rounded % 100n}`.padStart(2, "0")}`;
         const share = Number(part * scale) / Number(whole * scale);
-        // What is in the middle, and no fraction of a power of two, is rounded before it is printed, in C as well.
+        // A tie that is no dyadic fraction is rounded before printing, in C too.
         if (isMiddle && part * 800n % whole !== 0n) continue;
         if (percentText(share) !== expected) {
           assertEquals(percentText(share), expected, `${part} of ${whole}, times ${scale}`);

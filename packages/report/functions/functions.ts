@@ -26,48 +26,48 @@ import type { EventTotal } from "@perfdata/profile/sample-collector";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
-/** Source of the counted samples: an engine, or a profile. */
+/** Source of the counted samples: an engine or a profile. */
 export interface CountedCode {
-  /** Its places. */
+  /** The places. */
   readonly places: CodePlaces;
-  /** Its stacks. */
+  /** The stacks. */
   readonly stacks: { readonly parent: Int32Array; readonly place: Int32Array };
 }
 
-/** Samples as they were counted. */
+/** Counted samples. */
 export interface CountedSamples extends
   Pick<
     SampleCollector,
     "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "cgroups" | "collects"
   > {
-  /** The names of the events. */
+  /** Names of the events. */
   readonly eventNames?: readonly string[];
-  /** By CPU: its socket. */
+  /** Socket of each CPU. */
   readonly sockets?: readonly number[] | undefined;
-  /** Names of commands, and the threads of those without one. */
+  /** Names of commands, and ids of unnamed threads. */
   readonly comms: Pick<NonNullable<SampleCollector["comms"]>, "name" | "tid"> | undefined;
 }
 
 /**
- * Rows by function: columns of numbers, whose texts are made when they are asked for.
+ * Rows by function: columns of numbers, whose texts are made on demand.
  *
- * Rows are those that `perf report --sort comm,dso,sym` makes: an object goes by its short name, a
- * function by its range in the object, an address without a function by itself; an inlined function
- * goes by its name. Where stacks were counted, rows are those of `perf report --children`: there is
- * one for each function that was sampled or that called one.
+ * Rows are those of `perf report --sort comm,dso,sym`: an object is identified by its short name, a
+ * function by its range in the object, an address without a function by itself, an inlined function
+ * by its name. If stacks were counted, rows are those of `perf report --children`: one for each
+ * function that was sampled or called one.
  */
 export class FunctionTable {
-  /** The rows, by event, then by latency (where they have it), period, samples and names. */
+  /** The rows, sorted by event, then by latency (if there is one), period, samples and names. */
   rows: Uint32Array<ArrayBuffer> = new Uint32Array(0);
-  /** The keys that rows are grouped by, as they were asked for. */
+  /** The keys of the rows, in the requested order. */
   readonly keys: readonly FunctionKey[];
   /** Totals by number of event. */
   readonly totals: readonly EventTotal[];
-  /** Names of events; one that stands for those of several PMUs has their common name. */
+  /** Names of events. An event that joins those of several PMUs has their common name. */
   readonly eventNames: readonly string[];
-  /** Names of events as they were recorded. */
+  /** Names of events as recorded. */
   readonly recordedEvents: readonly string[];
-  /** Which addresses have names and why others have none; `undefined` where names are not needed. */
+  /** How far names can be trusted; `undefined` if names are not needed. */
   readonly trust: SymbolTrust | undefined;
   /** Commands. */
   readonly comms: CommTable = new CommTable();
@@ -75,28 +75,28 @@ export class FunctionTable {
   readonly names: PlaceNames;
   /** Whether inlined functions are rows. */
   readonly inline: boolean;
-  /** Whether rows count what they called as well. */
+  /** Whether callees count for rows too. */
   readonly withCallees: boolean;
   /** Whether rows have latencies. */
   readonly withLatency: boolean;
-  /** What rows are about: of branches and of accesses to memory there are two ends. */
+  /** Kind of rows. Branches and memory accesses have two ends. */
   readonly kind: SampleCollector["kind"];
-  /** Other values of samples, by number. */
+  /** Other columns of samples. */
   readonly details: SampleDetails | undefined;
   /** Paths of cgroups by id. */
   readonly cgroups: ReadonlyMap<bigint, string>;
-  /** By CPU: its socket, if rows are grouped by that. */
+  /** Socket of each CPU, if rows are grouped by socket. */
   readonly sockets: readonly number[];
-  /** Numbers of the events that have rows; all if it is `undefined`. */
+  /** Numbers of the events with rows; `undefined` means all. */
   readonly events: ReadonlySet<number> | undefined;
-  /** Of how many samples the type of data is not known, if rows are about types. */
+  /** Samples with an unknown data type, if rows are data types. */
   readonly unknownTypes: UnknownTypes | undefined;
   readonly #sums = new SampleHistogram();
-  /** By number of an event: that which its rows are of, if events of several PMUs are one. */
+  /** Number of each event's joint event, if events of several PMUs are joined. */
   readonly #eventOf: Int32Array | undefined;
-  /** What of contexts rows are grouped by. */
+  /** Context columns by which rows are grouped. */
   readonly #grouped: ReadonlySet<ContextColumn>;
-  /** Of branches: the entries that these lead from and to, by node of the sums; of accesses: data and code. */
+  /** Entries of both ends of branches or accesses, by node of the sums. */
   readonly #ends = new NodeTable();
   #childSamples = new Float64Array(0);
   #childPeriods = new Float64Array(0);
@@ -166,12 +166,12 @@ export class FunctionTable {
     this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
   }
 
-  /** Number of rows, those that are not in {@link FunctionTable.rows} included. */
+  /** Number of rows, including those that are not in {@link FunctionTable.rows}. */
   get size(): number {
     return this.#sums.size;
   }
 
-  /** Number of the event of a row. */
+  /** Event number of a row. */
   event(row: number): number {
     return this.#sums.event(this.#sums.contextOf(row));
   }
@@ -181,54 +181,54 @@ export class FunctionTable {
     return this.#sums.samples(row);
   }
 
-  /** The sum of their periods. */
+  /** Period of a row. */
   period(row: number): number {
     return this.#sums.period(row);
   }
 
-  /** Samples in what the row is about and in all that it called. */
+  /** Samples of a row and its callees. */
   childSamples(row: number): number {
     return this.withCallees ? floatAt(this.#childSamples, row) : this.samples(row);
   }
 
-  /** The sum of their periods. */
+  /** Period of a row and its callees. */
   childPeriod(row: number): number {
     return this.withCallees ? floatAt(this.#childPeriods, row) : this.period(row);
   }
 
-  /** The sum of their periods, each divided by the number of threads that had a CPU. */
+  /** Latency of a row: periods divided by the number of threads on a CPU. */
   latency(row: number): number {
     return this.#latencies[row] ?? 0;
   }
 
-  /** The same of what the row is about and all that it called. */
+  /** Latency of a row and its callees. */
   childLatency(row: number): number {
     return this.withCallees ? this.#childLatencies[row] ?? 0 : this.latency(row);
   }
 
-  /** A latency as a share of its event's, 0 to 1. */
+  /** A latency as share of the event's, 0 to 1. */
   latencyShare(row: number, latency: number): number {
     const total = this.totals[this.event(row)]?.latency ?? 0;
     return total > 0 ? latency / total : 0;
   }
 
-  /** The share that rows are ordered by first. */
+  /** The share by which rows are sorted. */
   firstShare(row: number): number {
     return this.withLatency
       ? this.latencyShare(row, this.childLatency(row))
       : this.share(row, this.childPeriod(row));
   }
 
-  /** A period as a share of its event's, 0 to 1. */
+  /** A period as share of the event's, 0 to 1. */
   share(row: number, period: number): number {
     const total = this.totals[this.event(row)]?.period ?? 0;
     return total > 0 ? period / total : 0;
   }
 
   /**
-   * A value of the context of a row.
+   * A context column of a row.
    *
-   * @throws {Error} If no key says that it reads this: rows are not grouped by it.
+   * @throws {Error} If no key declares the column, so that rows are not grouped by it.
    */
   context(row: number, column: ContextColumn): number {
     if (!this.#grouped.has(column)) {
@@ -239,19 +239,19 @@ export class FunctionTable {
   }
 
   /**
-   * The number of a name of what a row is about.
+   * Number of a row's name in a column.
    *
-   * @param end Which end of a branch or an access, if rows are about these.
-   * @throws {Error} If no key says that it needs this.
+   * @param end End of a branch or access, if rows are these.
+   * @throws {Error} If no key declares the column.
    */
   name(row: number, column: NameColumn, end: End = "to"): number {
     return intAt(this.names.column(column), this.entry(row, end));
   }
 
   /**
-   * The entry of {@link FunctionTable.names} that a row is about.
+   * A row's entry in {@link FunctionTable.names}.
    *
-   * @param end Which end of a branch or an access, if rows are about these.
+   * @param end End of a branch or access, if rows are these.
    */
   entry(row: number, end: End = "to"): number {
     const node = this.#sums.node(row);
@@ -259,12 +259,12 @@ export class FunctionTable {
     return intAt(end === "to" ? this.#ends.items() : this.#ends.parents(), node);
   }
 
-  /** The function that a row is about. */
+  /** Number of a row's function. */
   symbol(row: number, end: End = "to"): number {
     return this.name(row, "symbol", end);
   }
 
-  /** A row as one value. */
+  /** A row as one object. */
   row(row: number): FunctionRow {
     const values: Record<string, unknown> = {
       event: this.event(row),
@@ -292,18 +292,18 @@ export class FunctionTable {
     return values as unknown as FunctionRow;
   }
 
-  /** Joins the events of several PMUs, as far as they have rows. */
+  /** Joins the events of several PMUs that have rows. */
   #joined(shown: ReadonlySet<number> | undefined): JoinedEvents {
     return joinedEvents(
       this.recordedEvents.map((name, number) => ({
         name,
-        // Events that have no rows are joined with none that have.
+        // Events without rows are not joined with others.
         unit: shown?.has(number) === false ? "nanoseconds" : "count",
       })),
     );
   }
 
-  /** The numbers of the contexts of samples in the rows, by number of the context. */
+  /** Context of each sample's context in the rows, with its command. */
   #contexts(counts: CountedSamples): { row: Int32Array; comm: Int32Array } {
     for (const column of this.#grouped) {
       if (!counts.collects(column)) throw new Error(`${column} of samples was not collected`);
@@ -338,7 +338,7 @@ export class FunctionTable {
     return found;
   }
 
-  /** Says what of a filter's words an entry and a command are. */
+  /** Returns the test of a command and an entry. */
   #filter(only: FunctionOptions["only"]): (comm: number, entry: number) => boolean {
     if (only === undefined) return () => true;
     const { names, comms } = this;
@@ -349,7 +349,10 @@ export class FunctionTable {
       (sym?.(names.functions.text(intAt(names.column("symbol"), entry))) ?? true);
   }
 
-  /** Entries by the keys of rows: filters and stacks may need more of them. */
+  /**
+   * Returns a function that reduces entries to the keys of rows, since filters and stacks may need
+   * more.
+   */
   #projection(end: End = "to"): (entry: number) => number {
     const { names } = this;
     const needed = NAME_COLUMNS
@@ -368,8 +371,7 @@ export class FunctionTable {
   }
 
   /**
-   * Adds branches and accesses; a filter keeps those that have what it names at either end, of accesses where
-   * the code is.
+   * Adds branches and accesses. A filter tests both ends of a branch, and the code of an access.
    */
   #addPairs(
     histogram: SampleHistogram,
@@ -400,8 +402,8 @@ export class FunctionTable {
   }
 
   /**
-   * Adds each sample to all functions on its stack. It counts once for a function, however often
-   * that is there (as with `iter_add_next_cumulative_entry` of tools/perf/util/hist.c).
+   * Adds each sample to all functions on its stack, once per function
+   * (`iter_add_next_cumulative_entry` of tools/perf/util/hist.c).
    */
   #addCallees(
     { stacks, places }: CountedCode,
@@ -412,13 +414,13 @@ export class FunctionTable {
     const { names } = this;
     const isKept = this.#isKept;
     const project = this.#project;
-    // An entry is of a place at least; inlined functions may be more.
+    // There is one entry per place, or more with inlined functions.
     let samples = new Float64Array(places.count + 1);
     let periods = new Float64Array(places.count + 1);
-    /** By entry: the last stack that it was on, plus one. */
+    /** For each entry, the last stack with it, plus one. */
     let seen = new Int32Array(places.count + 1);
     const met: number[] = [];
-    // Sums of one context at a time lie close together: a row is looked for once for each of them.
+    // Grouped by context, since its sums are then close together in memory.
     for (const group of byContext(histogram)) {
       const context = histogram.contextOf(intAt(group, 0));
       const comm = intAt(contexts.comm, context);
@@ -426,7 +428,7 @@ export class FunctionTable {
         const count = histogram.samples(i);
         const period = histogram.period(i);
         let node = histogram.node(i);
-        // A sample that was cut has no stack: it is one place, which is not known.
+        // A truncated sample has no stack: it is one unknown place.
         for (let more = true; more; more = node >= 0) {
           const place = node >= 0 ? intAt(stacks.place, node) : node;
           node = node >= 0 ? intAt(stacks.parent, node) : node;
@@ -450,7 +452,7 @@ export class FunctionTable {
         }
       }
       for (const entry of met) {
-        // So that there is a row.
+        // Creates the row.
         const row = this.#sums.add(intAt(contexts.row, context), entry, 0, 0);
         if (row >= this.#childSamples.length) {
           this.#childSamples = enlarge(this.#childSamples, row + 1);
@@ -470,12 +472,12 @@ export class FunctionTable {
   }
 
   /**
-   * Calls back with the rows that each stack counts for: the row of what was sampled, then where
-   * rows count callees one for each other function in the stack.
+   * Calls `use` with the rows of each stack: the row of the sampled function, and if rows count
+   * callees one for each other function in the stack.
    *
-   * @param outermost Which place of a function that is there several times.
-   * @param use Gets the row, the entries of the stack from the innermost on in the first `length` of
-   * `path`, where in it the row's function is, and the number in the histogram of `counts`.
+   * @param outermost Which occurrence of a repeated function is used.
+   * @param use Gets the row, the entries of the stack from the innermost on in the first `length`
+   * of `path`, the index of the row's function in it, and the number in the histogram of `counts`.
    */
   forEachStack(
     { stacks }: CountedCode,
@@ -520,18 +522,18 @@ export class FunctionTable {
   }
 }
 
-/** Which end of branches a key reads: where they lead to, as with perf, if it does not say. */
+/** End of branches that a key reads; by default the target, as in perf. */
 function endOf({ end = "to" }: FunctionKey): End {
   return end;
 }
 
-/** All names of places. */
+/** All name columns. */
 const NAME_COLUMNS: readonly NameColumn[] = [
   ...["dso", "symbol", "line", "file", "offset", "size", "cacheline"] as const,
   ...["type", "typeoff", "typecln"] as const,
 ];
 
-/** The totals of events, each added to that which it is one with. */
+/** The totals of events, added up for joined events. */
 function joinedTotals(totals: readonly EventTotal[], first: Int32Array): EventTotal[] {
   const sums = totals.map((): EventTotal => ({ samples: 0, period: 0 }));
   for (const [number, { samples, period, latency }] of totals.entries()) {
@@ -544,7 +546,7 @@ function joinedTotals(totals: readonly EventTotal[], first: Int32Array): EventTo
   return sums;
 }
 
-/** By context: how many threads had a CPU. */
+/** Number of threads on a CPU, by context. */
 function threadsOf({ histogram, details, kind }: CountedSamples): Float64Array {
   if (kind !== "samples") throw new Error(`${kind} have no latency: only samples have`);
   if (details?.has("parallelism") !== true) {
@@ -557,7 +559,7 @@ function threadsOf({ histogram, details, kind }: CountedSamples): Float64Array {
   return threads;
 }
 
-/** Adds to the sum of a row; sums have room for it afterwards. */
+/** Adds to a row's sum, which grows if needed. */
 function added(
   sums: Float64Array<ArrayBuffer>,
   row: number,
@@ -570,12 +572,12 @@ function added(
 
 type Join = (value: number) => number;
 
-/** Whether a context has a word for a column by itself; the others are details. */
+/** Whether a context has its own word for a column. Other columns are details. */
 function isOwn(column: ContextColumn): column is "comm" | "pid" | "tid" | "cpu" {
   return column === "comm" || column === "pid" || column === "tid" || column === "cpu";
 }
 
-/** Stands for all values that keys join: the first of them. */
+/** Returns the first of all values that keys join. */
 function representative(keys: readonly FunctionKey[], table: FunctionTable): Join {
   if (keys.some(({ join }) => join === undefined)) return (value) => value;
   const first = new Map<string, number>();
@@ -587,7 +589,7 @@ function representative(keys: readonly FunctionKey[], table: FunctionTable): Joi
   };
 }
 
-/** The entries of each context. */
+/** Groups the histogram's entries by context. */
 function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, void> {
   const { contextCount, size } = histogram;
   const ends = new Int32Array(contextCount + 1);
@@ -657,7 +659,7 @@ export async function functionTable(
   return new FunctionTable(engine, counts, names, lookUps?.trust, options, accessed?.unknown);
 }
 
-/** What the instructions access that samples were taken at, by their places. */
+/** The data that the instructions at sampled places access. */
 async function accessesOf(
   { places, stacks }: CountedCode,
   { histogram, pairs, stacks: hasStacks }: CountedSamples,
@@ -696,7 +698,7 @@ async function accessesOf(
   return { byPlace, unknown };
 }
 
-/** What rows need of names. */
+/** Names that rows need. */
 export function nameNeeds(options: FunctionOptions): NameNeeds {
   const keys = keysOf(options.sort ?? ["comm", "dso", "sym"]);
   const by = (column: NameColumn) => keys.some(({ needs }) => needs === column);

@@ -15,23 +15,23 @@ export interface NamedFunctionRow extends FunctionRow {
 /** Options of {@link functions}. */
 export interface FunctionsOptions extends FunctionOptions {
   /**
-   * Finds symbols: `openResolver()` of `@perfdata/symbols/open-resolver` reads the files of this
-   * machine. Without it, functions are addresses.
+   * Finds symbols: `openResolver()` of `@perfdata/symbols/open-resolver` reads this machine's
+   * files. Without it, functions are addresses.
    */
   readonly symbols?: SymbolResolver;
   /** Also count callees, from call chains: {@link FunctionRow.children}. */
   readonly children?: boolean;
-  /** Which samples count. */
+  /** Selection of samples. */
   readonly filter?: EngineOptions["filter"];
-  /** Makes the call tolerant: receives what could not be read. */
+  /** Makes the call tolerant: receives errors of unreadable parts. */
   readonly diagnostics?: Diagnostics;
 }
 
 /**
- * The functions of a recording, those with the largest share of each event's period first.
+ * The functions of a recording, sorted by their share of each event's period.
  *
  * This is {@link functionTable} in one call, with an object per row. Samples that are damaged or
- * belong to no known event are left out.
+ * have an unknown event are dropped.
  *
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *

@@ -5,13 +5,13 @@ import { functions, type FunctionsOptions, type NamedFunctionRow } from "./funct
 
 const FIXTURES = new URL("../../../fixtures/", import.meta.url);
 
-/** Rows of a recording of fixtures/recorded. */
+/** Rows of a recording in fixtures/recorded. */
 async function rowsOf(name: string, options: FunctionsOptions): Promise<NamedFunctionRow[]> {
   const bytes = Deno.readFileSync(new URL(`recorded/${name}.perf.data`, FIXTURES));
   return await functions(await PerfDataReader.open(bytesSource(bytes)), options);
 }
 
-/** A cell of perf's table as ours: a process by its number, a CPU without leading zeros. */
+/** Converts a cell of perf's table: a process to its number, a CPU to one without leading zeros. */
 function cell(key: string, text: string): string {
   return key === "pid" ? text.replace(/:.*/, "") : key === "cpu" ? String(Number(text)) : text;
 }
@@ -41,7 +41,7 @@ Deno.test("fixtures/printed/report: at least fifteen rows of perf were compared"
   assert(compared >= 15, `${compared} rows`);
 });
 
-Deno.test("functions: the shares of each event's rows sum to 1, the largest first", async () => {
+Deno.test("functions: the shares of each event's rows sum up to 1, the largest first", async () => {
   const rows = await rowsOf("two-events", { sort: ["dso", "sym"] });
   for (const event of new Set(rows.map((row) => row.event))) {
     const shares = rows.filter((row) => row.event === event).map(({ overhead }) => overhead);
@@ -59,7 +59,7 @@ Deno.test("functions: a limit keeps the first rows of each event", async () => {
   assertEquals(limited, firsts as NamedFunctionRow[]);
 });
 
-Deno.test("functions: with children, a caller has its callees' samples and no more than all", async () => {
+Deno.test("functions: with children, a caller has its callees' samples, at most the total", async () => {
   const rows = await rowsOf("callchain", { sort: ["sym"], children: true });
   const own = rows.reduce((sum, { samples }) => sum + samples, 0);
   // 13 samples, as perf script prints them.
@@ -68,11 +68,11 @@ Deno.test("functions: with children, a caller has its callees' samples and no mo
     assert(children !== undefined && children.samples >= samples && children.samples <= 13);
     assert(children.overhead <= 1);
   }
-  // The outermost frames are in all samples of their processes together.
+  // The outermost frames are in all samples of their process.
   assert(Math.max(...rows.map(({ children }) => children?.samples ?? 0)) > 7);
 });
 
-Deno.test("functions: a filter by thread leaves the samples of others out", async () => {
+Deno.test("functions: a filter by thread drops the samples of others", async () => {
   const rows = await rowsOf("two-events", { sort: ["tid"] });
   const [first] = rows;
   assert(first?.tid !== undefined);

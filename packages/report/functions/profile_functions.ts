@@ -15,7 +15,7 @@ import {
   nameNeeds,
 } from "./functions.ts";
 
-/** The functions of a profile, and the source of their stacks. */
+/** The functions of a profile, with their stacks. */
 export interface ProfileFunctions {
   /** The rows. */
   readonly table: FunctionTable;
@@ -26,11 +26,12 @@ export interface ProfileFunctions {
 }
 
 /**
- * The functions of a profile that has names already, as those of a recording. Functions of one name in an
- * object are one, since a profile does not say where they begin.
+ * The function table of a profile, which has names already. Functions of one name in an object are
+ * merged, since a profile does not have their starts.
  *
- * @param options Which rows; callees count if they are asked for.
- * @throws {Error} If rows are grouped by CPUs that the profile does not have, by branches or by data.
+ * @param options Selection of rows; callees count if requested.
+ * @throws {Error} If rows are grouped by CPUs that the profile does not have, by branches or by
+ * data.
  *
  * @example
  * ```ts
@@ -58,7 +59,7 @@ export function profileFunctions(
   return { table: new FunctionTable(code, counts, names, undefined, how), code, counts };
 }
 
-/** The places, by their numbers. */
+/** The places by number. */
 function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
   const { object, address, start } = places;
   const hi = (place: number): number => Math.floor(floatAt(address, place) / 2 ** 32) | 0;
@@ -80,7 +81,7 @@ function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
   };
 }
 
-/** What the profile says of its places, as if it had been looked up. */
+/** The profile's names in the form of look-up results. */
 function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces {
   const { object, start } = places;
   const count = object.length;
@@ -104,7 +105,7 @@ function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces 
     if ((byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0) {
       unverified[place] = 1;
     }
-    // Where it begins is not known: it is told from others by its number.
+    // The start is unknown, so the number tells functions apart.
     const symbol = { name, start: NaN, end: number };
     resolutions.push(
       name === "" ? unresolved("no symbols") : { symbol, frames: shown, cause: undefined },
@@ -113,7 +114,7 @@ function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces 
   return { resolutions, object, unverified, trust: undefined };
 }
 
-/** What a profile has of samples. */
+/** Columns of samples that a profile has. */
 const COLLECTED: ReadonlySet<string> = new Set(["comm", "pid", "tid", "cpu"]);
 
 /** The samples, summed up. */

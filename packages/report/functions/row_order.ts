@@ -2,17 +2,17 @@ import { floatAt, uintAt } from "@perfdata/format/elements";
 import type { OrderColumn } from "./function_columns.ts";
 
 /**
- * The order of rows by columns of numbers, the first column being the most significant; equal rows keep
- * their order. Columns with few values are sorted by counting, the last one first.
+ * Sorts rows by columns of numbers, the most significant first; the sort is stable. Columns with
+ * few values are sorted by counting, the last column first.
  *
- * @param rows The rows to order.
+ * @param rows The rows to sort.
  */
 export function stableOrder(
   rows: Uint32Array<ArrayBuffer>,
   columns: readonly OrderColumn[],
 ): Uint32Array<ArrayBuffer> {
   const count = rows.length;
-  // Places in `rows`.
+  // Indices in `rows`.
   let order = Uint32Array.from(rows, (_, i) => i);
   let next = new Uint32Array(count);
   const values = new Float64Array(count);
@@ -42,10 +42,7 @@ export function stableOrder(
   return next;
 }
 
-/**
- * Gives each value a number that is in its order; returns one more than the highest, 1 if all values
- * are equal.
- */
+/** Replaces values by ranks. Returns the number of ranks, 1 if all values are equal. */
 function rank(values: Float64Array, rankOf: Uint32Array): number {
   const count = values.length;
   let least = Infinity;
@@ -74,7 +71,7 @@ function rank(values: Float64Array, rankOf: Uint32Array): number {
   return kinds;
 }
 
-/** Where a number that is among the first `count` sorted ones stands. */
+/** Index of a number among the first `count` sorted ones. */
 function placeIn(sorted: Float64Array, count: number, value: number): number {
   let low = 0;
   let high = count - 1;

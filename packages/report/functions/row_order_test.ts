@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { stableOrder } from "./row_order.ts";
 import { textRanks, Texts } from "../numbered_texts.ts";
 
-Deno.test("rows are in the order that a stable sort by all columns gives", () => {
+Deno.test("stableOrder: rows are in the order of a stable sort by all columns", () => {
   const value = fc.oneof(fc.integer({ min: -2, max: 2 }), fc.double({ noNaN: true }));
   const table = fc.integer({ min: 0, max: 60 }).chain((rows) =>
     fc.tuple(
@@ -24,7 +24,7 @@ Deno.test("rows are in the order that a stable sort by all columns gives", () =>
   }));
 });
 
-Deno.test("ranks of texts are those of the sorted texts, equal ones alike", () => {
+Deno.test("ranks: texts have the ranks of the sorted texts, equal texts the same one", () => {
   fc.assert(fc.property(fc.array(fc.string({ maxLength: 2 })), (words) => {
     const texts = new Texts();
     const numbers = words.map((word) => texts.of(word));

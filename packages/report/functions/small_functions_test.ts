@@ -1,4 +1,4 @@
-/** The functions of a profile that is small enough to work out by hand what a table says of it. */
+/** Functions of a profile that is small enough for output worked out by hand. */
 import { ProfileBuilder } from "@perfdata/profile/profile-builder";
 import type { Profile } from "@perfdata/profile/profile";
 import { assertEquals, assertThrows } from "@std/assert";
@@ -6,7 +6,10 @@ import type { FunctionOptions } from "./function_options.ts";
 import { functionCells, functionCsvColumns, functionText } from "./function_text.ts";
 import { profileFunctions } from "./profile_functions.ts";
 
-/** main (10), main, f (20) and main, f, g (30, of thread 8), then main, f of another event (5); g is of libc. */
+/**
+ * main (10), main, f (20) and main, f, g (30, of thread 8), then main, f of another event (5); g is
+ * in libc.
+ */
 function profile(): Profile {
   const builder = new ProfileBuilder({
     events: [{ name: "cycles", unit: "count" }, { name: "faults", unit: "count" }],
@@ -36,7 +39,7 @@ function textOf(
 
 const HEAD = "cycles: 4 samples, period 60";
 
-Deno.test("functionText: rows of each event, the largest share first, in columns as wide as they need", () => {
+Deno.test("functionText: rows of each event, the largest share first, in columns as wide as needed", () => {
   // Of 60: 30, 20 and 10.
   assertEquals(textOf({ sort: ["comm", "dso", "sym"] }), [
     HEAD,
@@ -51,7 +54,7 @@ Deno.test("functionText: rows of each event, the largest share first, in columns
   ]);
 });
 
-Deno.test("functionText: with callees, a caller has their share; one without samples of its own has 0", () => {
+Deno.test("functionText: with callees, a caller has their share; one without own samples has 0", () => {
   assertEquals(textOf({ sort: ["dso", "sym"], callees: true }), [
     HEAD,
     "CHILDREN    SELF  SAMPLES  PERIOD  DSO      SYM",
@@ -74,7 +77,7 @@ Deno.test("functionText: on a terminal, bars are shares of the largest in eighth
     "██████▋      33.33%        1      20  demo     [.] f",
     "███▍         16.67%        1      10  demo     [.] main",
   ]);
-  // Where `[.] main` does not fit beside a bar, there is none.
+  // If `[.] main` does not fit beside a bar, there is no bar.
   const widest = "██████████   50.00%        2      30  libc.so  [.] main".length;
   const hasBar = (width: number) =>
     textOf({ sort: ["dso", "sym"] }, "table", width)[2]?.[0] === "█";
@@ -92,18 +95,18 @@ Deno.test("orderedRows: a least share keeps rows of that share, a limit the firs
   assertEquals(names({ limit: 2 }), ["g", "f", "f"]);
   assertEquals(names({ limit: 0 }), []);
   assertEquals(names({ events: new Set([1]) }), ["f"]);
-  // Both commands have two samples of 30: their names decide, also where one row is kept.
+  // Both commands have two samples with period 30: names decide, even if only one row is kept.
   const [, , first] = textOf({ sort: ["comm"], limit: 1 });
   assertEquals(first, "  50.00%        2      30  a,b");
 });
 
-Deno.test("functionCells: columns of CSV with shares in percent, counts and keys as numbers", () => {
+Deno.test("functionCells: CSV columns have shares in percent, counts, and keys as numbers", () => {
   const { table } = profileFunctions(profile(), { sort: ["comm", "pid", "tid", "cpu"] });
   assertEquals(functionCsvColumns(table), [
     ...["event", "overhead", "samples", "period", "comm", "pid", "tid", "cpu"],
   ]);
   assertEquals(Array.from(table.rows, (row) => functionCells(table, row, table.eventNames)), [
-    // Equal periods are in the order of their samples: two of the second thread, two of the first.
+    // Equal periods are sorted by samples: two of the second thread, two of the first.
     ["cycles", "50.00", 2, 30, "a,b", 7, 8, 3],
     ["cycles", "50.00", 2, 30, "demo", 7, 7, 0],
     ["faults", "100.00", 1, 5, "demo", 7, 7, 0],
@@ -117,7 +120,7 @@ Deno.test("functionCells: columns of CSV with shares in percent, counts and keys
   assertEquals(functionCells(callees, row, ["a"]), ["a", "100.00", "16.67", 1, 10, 4, 60, "main"]);
 });
 
-Deno.test("functionJson: shares are in percent with all digits, callees have members of their own", () => {
+Deno.test("functionJson: shares are in percent with all digits, callees have their own members", () => {
   const rows = textOf({ sort: ["sym"], callees: true, limit: 1 }, "json").map((line) =>
     JSON.parse(line)
   );

@@ -17,39 +17,39 @@ import type { CountedCode, CountedSamples } from "./functions.ts";
 import type { EventTotal, SampleKeys } from "@perfdata/profile/sample-collector";
 
 /**
- * Counts the branches of an Intel PT trace like those of branch stacks: each taken branch is a sample
- * with a period of 1, all of one event.
+ * Counts the branches of an Intel PT trace like those of branch stacks: each taken branch is a
+ * sample with period 1 of event 0.
  */
 export class TraceBranchSamples implements CountedSamples {
   /** Branches by context and pair. */
   readonly histogram: SampleHistogram = new SampleHistogram();
-  /** All branches. */
+  /** Total of all branches. */
   readonly totals: EventTotal[] = [{ samples: 0, period: 0 }];
   /** Nodes are pairs of places. */
   readonly stacks: boolean = false;
-  /** What rows are about. */
+  /** Kind of rows. */
   readonly kind: "branches" = "branches";
-  /** Branches by the places that they lead from and to. */
+  /** Branches by source and target place. */
   readonly pairs: NodeTable = new NodeTable();
-  /** A trace has no other values. */
+  /** A trace has no details. */
   readonly details: undefined = undefined;
-  /** Nor cgroups. */
+  /** A trace has no cgroups. */
   readonly cgroups: Map<bigint, string> = new Map();
   /** Names of commands. */
   readonly comms: NonNullable<CountedSamples["comms"]>;
   readonly #keys: SampleKeys;
 
-  /** Counts nothing yet. */
+  /** Creates empty counts. */
   constructor(names: PtHistory["names"], keys: SampleKeys = {}) {
     this.#keys = keys;
-    // Even numbers are names, odd ones threads without a name.
+    // Even numbers are names, odd ones unnamed threads.
     this.comms = {
       name: (comm) => (comm & 1) === 0 ? names.text(comm >> 1) : undefined,
       tid: (comm) => comm >> 1,
     };
   }
 
-  /** Whether a part of contexts is collected. */
+  /** Whether a context column is collected. */
   collects(column: Parameters<CountedSamples["collects"]>[0]): boolean {
     if (column === "branch") return (this.#keys.branch ?? 0) !== 0;
     if (column === "comm") return true;
@@ -57,7 +57,7 @@ export class TraceBranchSamples implements CountedSamples {
       this.#keys[column] === true;
   }
 
-  /** Takes samples of branches; others do not count. */
+  /** Counts samples that are branches. */
   take({ words, count }: PtSampleRows): void {
     const [total] = this.totals as [EventTotal];
     const { pid, tid, cpu, branch: mask = 0 } = this.#keys;
@@ -85,7 +85,7 @@ export class TraceBranchSamples implements CountedSamples {
   }
 }
 
-/** The places of a trace's code, as those of an engine. */
+/** The places of a trace's code, in the form of an engine's. */
 export function tracePlaces(code: PtCode): CountedCode & LookedUpCode {
   const { table, objects } = code;
   const inKernel = objects.map(({ kind }) => kind === "kernel" || kind === "module");

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { functions } from "./functions_of.ts";
 
-Deno.test("an address where nothing is mapped is one row, whatever modes it was sampled in", async () => {
+Deno.test("functions: an unmapped address is one row, even if it was sampled in several modes", async () => {
   for (const name of ["records", "records-be", "records-pipe"]) {
     const url = new URL(`../../../fixtures/synthesized/${name}.perf.data`, import.meta.url);
     const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(url)));

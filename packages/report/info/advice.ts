@@ -1,10 +1,10 @@
 import type { RecordingInfo } from "./info.ts";
 
-/** Something that could be better, and how. */
+/** A possible improvement. */
 export interface Advice {
-  /** What is so. */
+  /** The problem. */
   readonly what: string;
-  /** What helps: a command, or flags of `perf record`. */
+  /** The remedy: a command, or flags of `perf record`. */
   readonly remedy: string;
 }
 
@@ -13,11 +13,11 @@ function share(part: number, all: number): string {
 }
 
 /**
- * What of a recording could be better, and how to record it so.
+ * Suggests improvements of a recording.
  *
- * @param info What was counted.
- * @param damage Faults that were found while reading.
- * @param file What the remedies call the recording.
+ * @param info Counts of the recording.
+ * @param damage Number of faults found while reading.
+ * @param file Name of the recording in the remedies.
  *
  * @example
  * ```ts
@@ -85,7 +85,7 @@ export function adviceOf(info: RecordingInfo, damage: number, file: string): Adv
 }
 
 /**
- * Advice from the line of trust of a profile.
+ * Advice from a profile's line of trust.
  *
  * @param trust The line, `Profile.trust`.
  */

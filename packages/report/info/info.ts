@@ -14,73 +14,73 @@ import { emptyInfo, type EventInfo, InfoCounts, type StackInfo } from "./info_co
 
 export type { EventInfo, StackInfo } from "./info_counts.ts";
 
-/** How many samples fell into objects that can be recognized. */
+/** Samples by how far their objects can be identified. */
 export interface ObjectInfo {
-  /** Distinct objects that were sampled. */
+  /** Number of sampled objects. */
   readonly count: number;
-  /** Samples in objects whose build id the recording has. */
+  /** Samples in objects with a build id. */
   readonly identified: number;
-  /** Samples in objects without a build id: names of theirs cannot be verified. */
+  /** Samples in objects without a build id, whose names cannot be verified. */
   readonly unidentified: number;
-  /** Samples at addresses where nothing is known to be mapped. */
+  /** Samples at unmapped addresses. */
   readonly unmapped: number;
 }
 
-/** Facts about a recording that are in its header: no record is read for them. */
+/** Facts in a recording's header. No record is read for them. */
 export interface RecordingHead {
-  /** The form it has. */
+  /** Form of the recording. */
   readonly form: "file" | "pipe";
-  /** Whether it is the file `data` of a directory, most of whose records are in the files beside it. */
+  /** Whether it is the file `data` of a directory, whose other files have most of the records. */
   readonly partOfDirectory: boolean;
-  /** Bytes, where that is known. */
+  /** Size in bytes, if known. */
   readonly bytes: number | undefined;
   /** Byte order. */
   readonly littleEndian: boolean;
-  /** Features that are a text each, such as HOSTNAME, by their names. */
+  /** Text features, such as HOSTNAME, by name. */
   readonly machine: Readonly<Record<string, string>>;
-  /** The command that recorded. */
+  /** The command line of the recorder. */
   readonly command: readonly string[] | undefined;
 }
 
-/** A recording in short. */
+/** Summary of a recording. */
 export interface RecordingInfo extends RecordingHead {
-  /** Time of day of the first sample, ns since 1970, if the chosen clock gives it. */
+  /** Time of day of the first sample in ns since 1970, if the recording's clock allows it. */
   readonly startedAt: bigint | undefined;
-  /** First and last time of a sample, ns; where none has a time, of the kernel's other records. */
+  /** First and last time of a sample in ns; without sample times, of other kernel records. */
   readonly span: readonly [bigint, bigint] | undefined;
   /** Whether any sample has a time. */
   readonly timed: boolean;
-  /** Records, those that came out of compressed ones included. */
+  /** Number of records, including those in compressed records. */
   readonly records: number;
   /** The events. */
   readonly events: readonly EventInfo[];
-  /** Samples. */
+  /** Number of samples. */
   readonly samples: number;
-  /** Samples of no known event, or damaged. */
+  /** Samples that are damaged or have an unknown event. */
   readonly leftOut: number;
-  /** Records for which the ring buffer had no room, and samples that the hardware lost. */
+  /** Records lost for lack of room in the ring buffer, and samples lost by the hardware. */
   readonly lost: number;
-  /** How often an event paused since it interrupted too often. */
+  /** How often an event was throttled. */
   readonly throttled: number;
-  /** Distinct processes that were sampled. */
+  /** Number of sampled processes. */
   readonly processes: number;
-  /** Distinct threads. */
+  /** Number of sampled threads. */
   readonly threads: number;
-  /** Distinct CPUs. */
+  /** Number of sampled CPUs. */
   readonly cpus: number;
-  /** Guests of `perf kvm record`: how many were sampled, and their samples. */
+  /** Guests of `perf kvm record`: number of sampled ones, and their samples. */
   readonly guests: { readonly count: number; readonly samples: number };
-  /** Stacks. */
+  /** Statistics of stacks. */
   readonly stacks: StackInfo;
-  /** What made the AUX data, and how many bytes there are. */
+  /** Source and size of AUX data. */
   readonly aux: { readonly type: string; readonly bytes: number } | undefined;
-  /** Objects. */
+  /** Statistics of objects. */
   readonly objects: ObjectInfo;
-  /** Values that cannot be, and what they make wrong. */
+  /** Warnings about impossible values, with their consequences. */
   readonly impossible: readonly string[];
 }
 
-/** Features that are one text each. */
+/** Features that are a single text. */
 const TEXTS: ReadonlySet<string> = new Set([
   "HOSTNAME",
   "OSRELEASE",
@@ -90,7 +90,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   "CPUID",
 ]);
 
-/** The numbers of features that are read. */
+/** Numbers of the features that are read. */
 const WANTED: ReadonlySet<number> = new Set([
   ...Object.entries(FEATURE_NAMES).filter(([, name]) => TEXTS.has(name)).map(([id]) => Number(id)),
   HEADER_CLOCK_DATA,
@@ -98,10 +98,10 @@ const WANTED: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * A recording in short: who recorded what, when, how much of it, and how complete it will be.
+ * Summarizes a recording: recorder, time, size and completeness.
  *
  * @param reader The recording.
- * @param options How to read it; the workers are those of `infoWorkers`.
+ * @param options Read options; the workers are those of `infoWorkers`.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
@@ -180,7 +180,7 @@ export async function recordingInfo(
 }
 
 /**
- * Facts about a recording that are in its header.
+ * Facts in a recording's header.
  *
  * @returns `undefined` for a pipe, whose features are among its records.
  */
@@ -199,7 +199,7 @@ function headOf(reader: PerfDataReader, features: ReadonlyMap<number, unknown>):
     | undefined;
   return {
     form: reader.isPipe ? "pipe" : "file",
-    // Of a directory that was opened as such, the source says where its files are joined.
+    // If a directory was opened as a whole, the source has the seams of its files.
     partOfDirectory: reader.seams === undefined &&
       reader.features.some(({ id }) => id === HEADER_DIR_FORMAT),
     bytes: reader.fileSize,

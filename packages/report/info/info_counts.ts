@@ -35,47 +35,47 @@ import { type TimePart, TimeSpan } from "@perfdata/session/time-span";
 import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 
-// Where the field of a record lies.
+// Offsets of the fields of an AUXTRACE record.
 const TRACE = layoutOf(AUXTRACE);
 
-/** An event of a recording: requested frequency or period, and actual samples. */
+/** An event: requested frequency or period, and recorded samples. */
 export interface EventInfo {
-  /** Its name. */
+  /** Name of the event. */
   name: string;
-  /** Samples. */
+  /** Number of samples. */
   samples: number;
-  /** Sum of their periods. */
+  /** Period of the samples. */
   period: number;
   /** The largest period of a sample. */
   largestPeriod: number;
-  /** Sum of the weights of samples; 0 if they have none. */
+  /** Sum of the samples' weights; 0 if they have none. */
   weight: number;
   /** The largest weight of a sample. */
   largestWeight: number;
-  /** Samples a second that were asked for; `undefined` with a fixed period. */
+  /** Requested samples per second; `undefined` with a fixed period. */
   readonly frequency: number | undefined;
   /** The fixed period; `undefined` with a frequency. */
   readonly fixedPeriod: number | undefined;
 }
 
-/** Sources of the stacks of a recording. */
+/** Statistics of the sources of stacks. */
 export interface StackInfo {
   /** Samples with a call chain. */
   chains: number;
-  /** Addresses in them, context markers included. */
+  /** Addresses in call chains, including context markers. */
   entries: number;
-  /** Samples with a copy of the user stack, from which the chain is to be unwound. */
+  /** Samples with a copy of the user stack, for unwinding. */
   copies: number;
-  /** Bytes of the largest copy. */
+  /** Size of the largest copy in bytes. */
   copySize: number;
   /** Samples with a branch stack. */
   branches: number;
 }
 
-/** CPUs of which it is noted in a table whether they were sampled. */
+/** Number of CPUs in the table of those already counted. */
 const CPUS = 1 << 12;
 
-/** Counts what `recordingInfo` reports. */
+/** Counts the values of `recordingInfo`. */
 export class InfoCounts implements Consumer, Shareable<InfoPart> {
   readonly needs: Needs = { order: "any", places: true, addresses: false };
   readonly events: EventInfo[] = [];
@@ -83,37 +83,37 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   readonly processes = new Set<number>();
   readonly threads = new Set<number>();
   readonly cpus = new Set<number>();
-  /** Samples of guests, by the process of their hypervisor. */
+  /** Samples of guests by their hypervisor's process. */
   readonly guests = new Map<number, number>();
-  /** Samples by place, which is an object, plus one. */
+  /** Samples by place (an object) plus one. */
   byPlace: Float64Array<ArrayBuffer> = new Float64Array(64);
-  /** Features that came as records. */
+  /** Features from records. */
   readonly features = new Map<number, Uint8Array>();
   samples = 0;
   #lost: LostRecords | undefined;
   throttled = 0;
   auxBytes = 0;
   auxType: number | undefined;
-  /** First and last time of samples, and of the kernel's other records. */
+  /** First and last time of samples, and of other kernel records. */
   readonly ofSamples = new TimeSpan();
   readonly ofOthers = new TimeSpan();
-  /** Finds times of samples that are far from all others. */
+  /** Finds sample times that are far from all others. */
   readonly farTimes = new FarTimes();
   #reader: PerfDataReader | undefined;
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   readonly #fields: (SampleFields | null)[] = [];
-  /** By number of a thread: its process and id that were counted last. */
+  /** Process and thread id that were counted last for each thread number. */
   #pids = new Int32Array(256).fill(-2);
   #tids = new Int32Array(256).fill(-2);
   readonly #hasCpu = new Uint8Array(CPUS);
   #isAnyOrder = false;
 
-  /** @param reader The recording, where records that are not samples are taken before the start. */
+  /** @param reader The recording, if records other than samples are read before the pass. */
   constructor(reader?: PerfDataReader) {
     this.#reader = reader;
   }
 
-  /** Takes what the pass shares. */
+  /** Sets the engine of the pass. */
   start({ past, reader }: Engine): void {
     this.#reader = reader;
     this.#isAnyOrder = past !== undefined;
@@ -133,12 +133,12 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     }
   }
 
-  /** Records and samples that were lost. */
+  /** Number of lost records and samples. */
   get lost(): number {
     return this.#lost?.total ?? 0;
   }
 
-  /** Takes a record that is not a sample, while the file is looked through. */
+  /** Counts a record other than a sample, while the file is scanned. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
     const start = batch.start(i);
     this.#other(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
@@ -189,7 +189,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.byPlace[at] = floatAt(this.byPlace, at) + samples;
   }
 
-  /** Takes a record that is not a sample. */
+  /** Counts a record other than a sample. */
   #other(
     bytes: Uint8Array,
     view: DataView,
@@ -201,9 +201,9 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     const reader = this.#reader as PerfDataReader;
     const le = reader.littleEndian;
     const type = view.getUint32(start, le);
-    // What was there before the recording has no time.
+    // Records of the state before the recording have no time.
     if (type < PERF_RECORD_USER_TYPE_START) this.ofOthers.see(hi, lo);
-    // In the dialect of Google's old perf each feature has a record type of its own.
+    // In the dialect of Google's old perf each feature has its own record type.
     if (reader.isGoogleDialect && type >= PERF_RECORD_USER_TYPE_START) {
       this.#rare(bytes, view, start, end);
       return;
@@ -228,7 +228,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     }
   }
 
-  /** Records of which there are few. */
+  /** Counts records of rare types. */
   #rare(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const reader = this.#reader as PerfDataReader;
     const { littleEndian, events } = reader;
@@ -272,7 +272,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.#parts(run, i, number, event);
   }
 
-  /** Counts a thread, mostly one that was counted. */
+  /** Counts a thread, which was usually counted before. */
   #thread(thread: number, pid: number, tid: number): void {
     if (thread >= this.#pids.length) {
       const known = this.#pids.length;
@@ -286,7 +286,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.threads.add(tid);
   }
 
-  /** Counts the parts of a sample whose places depend on its other parts. */
+  /** Counts the parts of a sample whose offsets depend on other parts. */
   #parts(run: Run, i: number, number: number, event: EventInfo): void {
     let fields = this.#fields[number];
     if (fields === undefined) fields = this.#fields[number] = this.#fieldsOf(number);
@@ -312,7 +312,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     if (weight > event.largestWeight) event.largestWeight = weight;
   }
 
-  /** The fields of an event's samples; `null` if neither stacks nor weights are among them. */
+  /** The fields of an event's samples; `null` if stacks and weights are not among them. */
   #fieldsOf(number: number): SampleFields | null {
     const event = (this.#reader as PerfDataReader).events.all[number];
     if (event === undefined) return null;
@@ -326,7 +326,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   }
 }
 
-/** What one thread counted. */
+/** Counts of one thread. */
 export interface InfoPart {
   /** By number of the event. */
   readonly events: readonly EventInfo[];
@@ -338,15 +338,15 @@ export interface InfoPart {
   readonly threads: ReadonlySet<number>;
   /** CPUs of samples. */
   readonly cpus: ReadonlySet<number>;
-  /** Samples of guests, by process. */
+  /** Samples of guests by process. */
   readonly guests: ReadonlyMap<number, number>;
-  /** Samples by place, plus one. */
+  /** Samples by place plus one. */
   readonly byPlace: Float64Array<ArrayBuffer>;
   /** Samples. */
   readonly samples: number;
-  /** Their times. */
+  /** Time span of the samples. */
   readonly span: TimePart;
-  /** Samples by their times. */
+  /** Samples by time. */
   readonly times: TimesPart;
 }
 

@@ -5,11 +5,11 @@ import type { EventInfo, RecordingHead, RecordingInfo } from "./info.ts";
 const NAMES = 10;
 
 /**
- * A recording in short, as lines: first who and what, then how much, how complete, what to run next.
+ * Formats the summary as lines: who and what, then how much, how complete, and suggested commands.
  *
- * @param info What was counted.
- * @param damage Faults that were found while reading.
- * @param file What the suggestions call the recording.
+ * @param info Counts of the recording.
+ * @param damage Number of faults found while reading.
+ * @param file Name of the recording in the suggestions.
  */
 export function infoLines(info: RecordingInfo, damage: number, file: string): string[] {
   const lines = headLines(info);
@@ -36,7 +36,7 @@ export function infoLines(info: RecordingInfo, damage: number, file: string): st
   }
   if (info.samples > 0) lines.push(line("symbols", symbolsText(info)));
   lines.push(line("damage", damage === 0 ? "none" : `${count(damage, "fault", "faults")}`));
-  // What to do about damage is what comes next.
+  // The suggestions below cover damage.
   for (const { what, remedy } of adviceOf(info, 0, file)) {
     lines.push(line("better", `${what} ${remedy}`));
   }
@@ -46,7 +46,7 @@ export function infoLines(info: RecordingInfo, damage: number, file: string): st
   return lines;
 }
 
-/** The first of these lines, which need only the header of a recording. */
+/** The first lines, which need only the recording's header. */
 export function headLines(info: RecordingHead): string[] {
   const { machine } = info;
   const lines: string[] = [];
@@ -66,7 +66,7 @@ export function headLines(info: RecordingHead): string[] {
   return lines;
 }
 
-/** A line: its name, and what is said. */
+/** Formats a line of name and text. */
 function line(name: string, text: string): string {
   return `${name.padEnd(NAMES)}${text}`;
 }
@@ -79,7 +79,7 @@ function percent(part: number, all: number): string {
   return `${(all === 0 ? 0 : 100 * part / all).toFixed(1)}%`;
 }
 
-/** As a shell wants it. */
+/** Quotes a word for the shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
@@ -99,7 +99,7 @@ function seconds([first, last]: readonly [bigint, bigint]): number {
 function samplesText({ samples, processes, threads, cpus }: RecordingInfo): string {
   if (samples === 0) return "none";
   const of = [count(processes, "process", "processes"), count(threads, "thread", "threads")];
-  // Samples of a program that was recorded by itself do not say on which CPU it ran.
+  // Samples of a single recorded program have no CPU.
   if (cpus > 0) of.push(count(cpus, "CPU", "CPUs"));
   return `${samples} of ${of.join(", ")}`;
 }
@@ -162,9 +162,9 @@ function symbolsText({ objects, samples }: RecordingInfo): string {
   return parts.join("; ");
 }
 
-/** Commands that are worth a try, the best first. */
+/** Suggested commands, best first. */
 function suggestions(info: RecordingInfo, damage: number, file: string): string[] {
-  // What came through a pipe is gone.
+  // A pipe cannot be read again.
   if (file === "-") return [];
   const name = quoted(file);
   const next: string[] = [];
@@ -182,5 +182,5 @@ function suggestions(info: RecordingInfo, damage: number, file: string): string[
   return next;
 }
 
-/** As `PERF_AUXTRACE_NAMES` has it. */
+/** Name of Intel PT in `PERF_AUXTRACE_NAMES`. */
 const PT = "INTEL_PT";

@@ -25,20 +25,20 @@ const INFO: RecordingInfo = {
   objects: { count: 3, identified: 150, unidentified: 2, unmapped: 0 },
 };
 
-/** The text of a line by its name. */
+/** Text of a line, by its name. */
 function line(name: string, more: Partial<RecordingInfo> = {}, damage = 0): string | undefined {
   return infoLines({ ...INFO, ...more }, damage, "perf.data")
     .find((text) => text.startsWith(name))?.slice(10);
 }
 
-/** What is said below `next`. */
+/** The suggestions below `next`. */
 function next(more: Partial<RecordingInfo> = {}, damage = 0, file = "perf.data"): string[] {
   const lines = infoLines({ ...INFO, ...more }, damage, file);
   const at = lines.findIndex((text) => text.startsWith("next"));
   return at < 0 ? [] : lines.slice(at).map((text) => text.slice(10));
 }
 
-Deno.test("infoLines: a recording has its lines in their order", () => {
+Deno.test("infoLines: a recording has its lines in order", () => {
   assertEquals(infoLines(INFO, 0, "perf.data"), [
     "machine   host, Linux 6.1, x86_64",
     "command   perf record 'it'\\''s' a=b",
@@ -71,7 +71,7 @@ Deno.test("infoLines: sizes have three digits and a unit", () => {
   ]);
 });
 
-Deno.test("infoLines: the form says pipes, byte order and parts of directories", () => {
+Deno.test("infoLines: the form line tells pipes, byte order and parts of directories", () => {
   assertEquals(
     line("recording", { form: "pipe", littleEndian: false, machine: {} }),
     "123 KB, pipe, big-endian",
@@ -83,7 +83,7 @@ Deno.test("infoLines: the form says pipes, byte order and parts of directories",
   assertEquals(line("machine", { machine: {} }), "not recorded");
 });
 
-Deno.test("infoLines: a short time is in ms, a known time of day is said", () => {
+Deno.test("infoLines: a short time is in ms, a known time of day is shown", () => {
   assertEquals(
     line("time", { span: [0n, 99_999_999n], startedAt: 1_700_000_000_123_000_000n, timed: false }),
     "100.000 ms, from 2023-11-14T22:13:20.123Z; of records that are no samples",
@@ -92,7 +92,7 @@ Deno.test("infoLines: a short time is in ms, a known time of day is said", () =>
   assertEquals(line("time", { span: undefined }), "no record has a time");
 });
 
-Deno.test("infoLines: events say what was wanted, and how much there was", () => {
+Deno.test("infoLines: events show the request and the result", () => {
   const text = (more: Partial<EventInfo>, info: Partial<RecordingInfo> = {}) =>
     line("event", { events: [{ ...EVENT, frequency: undefined, ...more }], ...info });
   assertEquals(
@@ -106,7 +106,7 @@ Deno.test("infoLines: events say what was wanted, and how much there was", () =>
   assertEquals(text({ samples: 0, name: "" }), "unnamed: no samples");
 });
 
-Deno.test("infoLines: losses are shares of all, throttling and odd samples are counted", () => {
+Deno.test("infoLines: losses are shares of the total, throttling and odd samples are counted", () => {
   assertEquals(
     line("lost", { lost: 50, throttled: 1, leftOut: 3 }),
     "50 records (20.0%); throttled 1 time; 3 samples of no known event or damaged",
@@ -128,7 +128,7 @@ Deno.test("infoLines: stacks of each kind have their share", () => {
   );
 });
 
-Deno.test("infoLines: traces say their size, and which command shows them", () => {
+Deno.test("infoLines: traces show their size and a command", () => {
   const aux = { type: "INTEL_PT", bytes: 4096 };
   assertEquals(line("AUX", { aux }), "INTEL_PT, 4.10 KB");
   assertEquals(next({ aux })[0], "perfdata pt perf.data");
@@ -138,7 +138,7 @@ Deno.test("infoLines: traces say their size, and which command shows them", () =
   );
 });
 
-Deno.test("infoLines: damage is counted and repaired first, standard input has no next command", () => {
+Deno.test("infoLines: damage is counted and repair suggested first, standard input has no suggestions", () => {
   assertEquals([line("damage", {}, 1), line("damage", {}, 2)], ["1 fault", "2 faults"]);
   assertEquals(next({}, 1)[0], "perfdata repair perf.data -o repaired.data");
   assertEquals(next({}, 1, "-"), []);
@@ -147,14 +147,14 @@ Deno.test("infoLines: damage is counted and repaired first, standard input has n
   assertEquals(next({ partOfDirectory: true }, 0, "/data")[0], "perfdata info /");
 });
 
-/** What advice begins with. */
+/** The problems named by advice. */
 function advice(more: Partial<RecordingInfo>, damage = 0): string[] {
   return adviceOf({ ...INFO, ...more }, damage, "perf.data").map(({ what }) => what);
 }
 
-Deno.test("adviceOf: a good recording needs none", () => assertEquals(advice({}), []));
+Deno.test("adviceOf: a good recording gives no advice", () => assertEquals(advice({}), []));
 
-Deno.test("adviceOf: each fault has its own", () => {
+Deno.test("adviceOf: each fault gives its own advice", () => {
   assertEquals(advice({}, 1), [
     "The recording is damaged: 1 fault. What can be read is shown.",
   ]);
@@ -172,7 +172,7 @@ Deno.test("adviceOf: each fault has its own", () => {
   assertEquals(advice({ stacks, samples: 0, timed: false }), []);
 });
 
-Deno.test("adviceOf: objects without a build id matter from more than 1% of samples on", () => {
+Deno.test("adviceOf: objects without a build id give advice from 1 % of samples on", () => {
   const objects = { count: 3, identified: 150, unmapped: 0 };
   assertEquals(advice({ objects: { ...objects, unidentified: 2 } }), []);
   assertEquals(
@@ -183,7 +183,7 @@ Deno.test("adviceOf: objects without a build id matter from more than 1% of samp
   );
 });
 
-Deno.test("adviceOfTrust: callers where nothing was mapped, and missing files", () => {
+Deno.test("adviceOfTrust: callers at unmapped addresses and missing files give advice", () => {
   assertEquals(adviceOfTrust("90% named"), []);
   const [callers, files, ...rest] = adviceOfTrust(
     "88.2% named; 12.5% have callers where nothing was mapped; file missing 3.1%",

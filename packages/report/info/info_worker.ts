@@ -1,4 +1,4 @@
-// Uses Deno's files: a thread that counts for `info` (see info_counts.ts).
+// Uses Deno's files: a worker thread that counts for `info` (see info_counts.ts).
 import { openSource } from "@perfdata/format/file-source";
 import { guardHeap } from "@perfdata/format/heap-guard";
 import { serveBlocks } from "@perfdata/session/workers";

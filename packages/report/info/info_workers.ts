@@ -1,12 +1,12 @@
-// Uses Deno's workers; most of this package runs in any JavaScript runtime.
+// Uses Deno's workers. Most other modules of this package run in any JavaScript runtime.
 import type { Workers } from "@perfdata/session/engine";
 import { InfoCounts } from "./info_counts.ts";
 
 /**
- * Threads that count samples for `recordingInfo`.
+ * Worker threads that count samples for `recordingInfo`.
  *
- * @param path The recording.
- * @param jobs How many threads, the one that asks included.
+ * @param path Path of the recording.
+ * @param jobs Number of threads, including this one.
  */
 export function infoWorkers(path: string, jobs: number): Workers {
   return {

@@ -1,4 +1,4 @@
-/** What a recording of a few records that are laid out by hand is said to have. */
+/** The summary of a few records laid out by hand. */
 import { bytesSource, emptyAttr, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { assertEquals } from "@std/assert";
@@ -32,7 +32,7 @@ const sample = (
   } as Item["record"],
 });
 
-/** A record that is not a sample, with its trailer. */
+/** A record other than a sample, with its trailer. */
 const other = (
   type: number,
   name: string,
@@ -45,7 +45,10 @@ const other = (
   } as Item["record"],
 });
 
-/** Processes 7 (threads 7 and 8) and 9, which 7 forks at 2000 and which ends at 9000; CPUs 0, 3 and 5000. */
+/**
+ * Processes 7 (threads 7 and 8) and 9, which 7 forks at 2000 and which ends at 9000; CPUs 0, 3 and
+ * 5000.
+ */
 const ITEMS: readonly Item[] = [
   other(3, "COMM", [7, 7, 1000], { pid: 7, tid: 7, comm: "demo" }),
   other(3, "COMM", [7, 8, 1100], { pid: 7, tid: 8, comm: "helper" }),
@@ -91,10 +94,10 @@ Deno.test("recordingInfo: samples, periods, threads, CPUs and times of a recordi
   const { form, records, samples, leftOut, lost, throttled, processes, threads, cpus } = info;
   assertEquals([form, records, samples, leftOut, lost, throttled], ["file", 11, 4, 0, 5, 1]);
   assertEquals([processes, threads, cpus], [2, 3, 3]);
-  // From the first sample to the last one, not from the first record.
+  // From the first sample, not from the first record.
   assertEquals([info.span, info.timed], [[1500n, 4000n], true]);
   assertEquals(info.stacks, { chains: 2, entries: 3, copies: 0, copySize: 0, branches: 0 });
-  // Nothing is mapped at 0x500000; process 9 has the mapping of the one that forked it.
+  // 0x500000 is unmapped; process 9 inherits the mapping from its parent.
   assertEquals(info.objects, { count: 1, identified: 0, unidentified: 3, unmapped: 1 });
   assertEquals([info.aux, info.impossible, info.guests], [undefined, [], { count: 0, samples: 0 }]);
 });
@@ -114,7 +117,7 @@ Deno.test("recordingInfo: without samples, the span is that of other records", a
   assertEquals([none.records, none.span, none.events.length], [0, undefined, 2]);
 });
 
-Deno.test("recordingInfo: samples of guests count by the process of their hypervisor", async () => {
+Deno.test("recordingInfo: guests' samples are counted by their hypervisor's process", async () => {
   const guest = (pid: number, misc: number) => sample(0, pid, pid, 10, 0, 1n, 0x10n, [], misc);
   // CPU modes 4 and 5 are a guest's kernel and its processes.
   const info = await recordingInfo(
@@ -134,7 +137,7 @@ async function overviewOf(items = ITEMS, filtered = false, tids?: ReadonlySet<nu
   return { rows, overview };
 }
 
-Deno.test("Overview: each record is a row in order of time, with what matters of it", async () => {
+Deno.test("Overview: each record is a row in time order, with its main fields", async () => {
   const { rows } = await overviewOf();
   assertEquals(rows.map(({ nr, type, pid, tid, time, info }) => [nr, type, pid, tid, time, info]), [
     [0, "COMM", 7, 7, 1000n, "demo"],
@@ -151,7 +154,7 @@ Deno.test("Overview: each record is a row in order of time, with what matters of
   ]);
 });
 
-Deno.test("Overview: processes have their names, mappings, times and samples by event", async () => {
+Deno.test("Overview: processes have names, mappings, times and samples by event", async () => {
   const { overview } = await overviewOf();
   assertEquals(
     overview.processes.map(({ pid, name, mmaps, forkTime, exitTime, samples }) => [
@@ -165,21 +168,21 @@ Deno.test("Overview: processes have their names, mappings, times and samples by 
   ]);
 });
 
-Deno.test("Overview: with a filter, samples of other threads are left out, other records are not", async () => {
+Deno.test("Overview: a filter drops samples of other threads, but no other records", async () => {
   const { rows, overview } = await overviewOf(ITEMS, true, new Set([8]));
   assertEquals(rows.filter(({ type }) => type === "SAMPLE").map(({ tid }) => tid), [8]);
   assertEquals(rows.length, 8);
   assertEquals(overview.processes[0]?.periods, [30]);
 });
 
-Deno.test("Overview: a process without a COMM is called by its pid, the idle task swapper; a forked pid is new", async () => {
+Deno.test("Overview: a process without a COMM has its pid as name, the idle task is swapper, a forked pid is new", async () => {
   const { overview } = await overviewOf([
     sample(0, 0, 0, 1, 0, 1n, 0n),
     sample(0, 12, 12, 2, 0, 1n, 0n),
     other(7, "FORK", [12, 12, 3], { pid: 12, ppid: 5, tid: 12, ptid: 5, time: 3n }),
-    // A new thread is no new process.
+    // A new thread is not a new process.
     other(7, "FORK", [12, 13, 4], { pid: 12, ppid: 12, tid: 13, ptid: 12, time: 4n }),
-    // The name of a thread is that of a process that has none.
+    // A process without a name takes that of its thread.
     other(3, "COMM", [12, 13, 5], { pid: 12, tid: 13, comm: "x" }),
     other(3, "COMM", [12, 13, 6], { pid: 12, tid: 13, comm: "y" }),
   ]);

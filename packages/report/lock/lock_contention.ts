@@ -21,7 +21,7 @@ const END = "lock:contention_end";
 /** Bits of `flags`: `LCB_F_*` of include/trace/events/lock.h. */
 const [SPIN, READ, WRITE, RT, PERCPU, MUTEX] = [1, 2, 4, 8, 16, 32] as const;
 
-/** What combinations of them are, as perf calls them. */
+/** Names of their combinations, as in perf. */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [0, "semaphore"],
   [SPIN, "spinlock"],
@@ -38,25 +38,25 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [MUTEX | SPIN, "mutex"],
 ]);
 
-/** How often locks were waited for, and how long, in ns. */
+/** Waits for locks: number and durations in ns. */
 export interface WaitSums {
-  /** How often. */
+  /** Number of waits. */
   readonly contended: number;
-  /** How many of these waits ended in the recording: what is known is of them. */
+  /** Number of waits that ended in the recording. The durations are theirs. */
   readonly ended: number;
-  /** How long they were in all. */
+  /** Sum of the durations. */
   readonly total: number;
-  /** The longest of them. */
+  /** Longest duration. */
   readonly max: number;
-  /** The shortest of them. */
+  /** Shortest duration. */
   readonly min: number;
 }
 
 /** A caller that waited for locks. */
 export interface LockCaller extends WaitSums {
-  /** The first function of the stack that is none of locks or the scheduler, with the distance in it. */
+  /** First function of the stack outside of locks and scheduler, with offset. */
   readonly caller: string;
-  /** What the kernel calls the lock's kind. */
+  /** The kernel's name for the kind of lock. */
   readonly type: string;
 }
 
@@ -64,25 +64,29 @@ export interface LockCaller extends WaitSums {
 export interface LockThread extends WaitSums {
   /** Its number. */
   readonly tid: number;
-  /** What it was called when it waited last. */
+  /** Name of the thread at its last wait. */
   readonly comm: string;
 }
 
-/** Waits for locks, the longest total first. */
+/** Waits for locks. */
 export interface LockReport {
-  /** The longest waits in all first. */
+  /** Callers, by descending total. */
   readonly callers: readonly LockCaller[];
-  /** How many frames of {@link LockReport.callers} have a name. */
+  /** How far names of {@link LockReport.callers} can be trusted. */
   readonly trust: SymbolTrust | undefined;
 }
 
-/** Innermost frames of a stack that a caller is looked for in, and of these, those that never are one: as perf has it. */
+/**
+ * Number of innermost frames in which a caller is searched, and number of those that are skipped,
+ * as in perf.
+ */
 const [DEPTH, SKIPPED] = [8, 3] as const;
 
 /**
- * Functions of locks and of the scheduler: those that the kernel has between `__sched_text_start` and `__sched_text_end` and
- * between `__lock_text_start` and `__lock_text_end`, as of Linux 4 to 6, by their names, which a recording has without a
- * kernel. A test compares them with the running kernel's.
+ * Names of the functions of locks and scheduler, which Linux 4 to 6 has between
+ * `__sched_text_start` and `__sched_text_end` and between `__lock_text_start` and
+ * `__lock_text_end`. Names are used because a recording may lack the kernel. A test compares them
+ * with the running kernel's.
  */
 // deno-lint-ignore perfdata-expressions/backtracking -- made of the literals below, each of which has one loop at most
 export const OF_LOCKS: RegExp = new RegExp(
@@ -172,16 +176,17 @@ class ThreadSums extends Sums {
   comm = -1;
 }
 
-/** A lock that a thread waits for, or did. */
+/** A lock with its waiting thread. */
 interface Waiting {
-  /** ns; -1 if it does not wait. */
+  /** Start of the wait in ns; -1 if the thread does not wait. */
   since: number;
   caller: CallerSums;
 }
 
 /**
- * Who waits for locks of the kernel, and how long: `lock:contention_begin` and `lock:contention_end`, as `perf lock
- * contention` counts them. A begin while the thread waits for the same lock belongs to that wait (a mutex spins first).
+ * Waits for kernel locks, from `lock:contention_begin` and `lock:contention_end`, counted like
+ * `perf lock contention`. A begin while the thread waits for the same lock is part of that wait,
+ * since a mutex spins first.
  *
  * @example
  * ```ts
@@ -201,9 +206,9 @@ export class LockContention implements Consumer {
   readonly #time = new RelativeTime();
   readonly #callers = new Map<number, CallerSums>();
   readonly #threads = new Map<number, ThreadSums>();
-  /** Threads, under each the upper halves of its locks, under these the lower halves. */
+  /** Paths of thread, upper half and lower half of a lock's address. */
   readonly #locks = new NodeTable();
-  /** By the node of a lock. */
+  /** Wait of each lock, by the node. */
   readonly #waiting: Waiting[] = [];
   #engine: Engine | undefined;
   #tracepoints: Tracepoints | undefined;
@@ -211,7 +216,7 @@ export class LockContention implements Consumer {
   unbegun = 0;
   #lost: LostRecords | undefined;
 
-  /** Records that were lost. */
+  /** Number of lost records. */
   get lostRecords(): number {
     return this.#lost?.total ?? 0;
   }
@@ -223,7 +228,7 @@ export class LockContention implements Consumer {
     await this.described();
   }
 
-  /** Of a stream, finds the tracepoints once their formats have come. */
+  /** Finds the tracepoints, once a stream has sent their formats. */
   async described(): Promise<void> {
     if (this.#engine === undefined) return;
     this.#tracepoints = await Tracepoints.open(this.#engine, {
@@ -232,7 +237,7 @@ export class LockContention implements Consumer {
     });
   }
 
-  /** Takes the events of a run. */
+  /** Counts the events of a run. */
   rows(run: Run): void {
     const { reader: { littleEndian: le } } = this.#engine as Engine;
     for (let i = 0; i < run.count; i++) {
@@ -300,22 +305,22 @@ export class LockContention implements Consumer {
     return this.#tracepoints?.names.has(BEGIN) ?? false;
   }
 
-  /** Whether the recording says how its tracepoints are laid out; without that, none can be read. */
+  /** Whether the recording has the formats of its tracepoints, which are needed to read them. */
   get isDescribed(): boolean {
     return this.#tracepoints?.isDescribed ?? false;
   }
 
-  /** Whether it says when waits end. */
+  /** Whether the recording has the ends of waits. */
   get hasEnds(): boolean {
     return this.#tracepoints?.names.has(END) ?? false;
   }
 
-  /** Events whose data were cut. */
+  /** Number of events with truncated data. */
   get damaged(): number {
     return this.#tracepoints?.damaged ?? 0;
   }
 
-  /** How often locks were waited for, and how long in all. */
+  /** Sums of all waits. */
   get all(): WaitSums {
     const sums = new Sums();
     for (const caller of this.#callers.values()) sums.add(caller);
@@ -327,7 +332,7 @@ export class LockContention implements Consumer {
     return [...this.#callers.values()].some(({ stack }) => stack >= 0);
   }
 
-  /** Threads that waited, the longest in all first. */
+  /** Threads that waited, by descending total. */
   threads(): LockThread[] {
     const { names } = this.#engine as Engine;
     return [...this.#threads].map(([tid, sums]) => ({
@@ -337,7 +342,7 @@ export class LockContention implements Consumer {
     })).sort(longest);
   }
 
-  /** Names who waited, after the run; the longest waits in all first. */
+  /** Callers that waited, by descending total. Call it after the pass. */
   async callers(resolver: SymbolResolver): Promise<LockReport> {
     const lookUps = await this.#lookUp(resolver, DEPTH);
     const { places } = this.#engine as Engine;
@@ -365,7 +370,10 @@ export class LockContention implements Consumer {
     };
   }
 
-  /** Folded stacks with their waits in ns, in order of their text: the outermost function first, the lock's type last. */
+  /**
+   * Folded stacks with their waits in ns, sorted by text: the outermost function first, the lock's
+   * type last.
+   */
   async folded(
     resolver: SymbolResolver,
   ): Promise<
@@ -386,7 +394,7 @@ export class LockContention implements Consumer {
     return { stacks, trust: lookUps.trust };
   }
 
-  /** The innermost places of a stack, the innermost first. */
+  /** The innermost places of a stack, innermost first. */
   #places(stack: number, most: number): number[] {
     const { stacks } = this.#engine as Engine;
     const found: number[] = [];
@@ -419,7 +427,7 @@ function longest(a: WaitSums, b: WaitSums): number {
   return b.total - a.total || b.contended - a.contended;
 }
 
-/** A function with the distance from its start. */
+/** Name of a function with the offset. */
 function placed(lookUps: LookedUpPlaces, place: number, address: number): string {
   const name = nameOf(lookUps, place);
   if (name === undefined) return "[unknown]";

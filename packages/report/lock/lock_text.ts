@@ -1,7 +1,7 @@
 import { visible } from "@perfdata/format/visible";
 import type { LockCaller, LockThread, WaitSums } from "./lock_contention.ts";
 
-/** A time in its largest unit, with two digits. */
+/** Formats a duration in its largest unit, with two decimals. */
 export function waitText(ns: number): string {
   const units = [[60e9, "m"], [1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const;
   const unit = units.find(([size]) => ns >= size);
@@ -38,7 +38,7 @@ export function lockCallerLines(rows: readonly LockCaller[]): string[] {
   ];
 }
 
-/** Threads that waited for locks, as a table. */
+/** A table of threads that waited for locks. */
 export function lockThreadLines(rows: readonly LockThread[]): string[] {
   return [
     `${HEAD}  ${"TID".padStart(8)}  COMM`,

@@ -44,14 +44,14 @@ export const ACCESS_WEIGHTS = [
   "loads",
 ] as const;
 
-/** Numbers of an access, in the order of {@link ACCESS_COUNTERS}. */
+/** Counts of an access, in the order of {@link ACCESS_COUNTERS}. */
 export type AccessNumbers = Float64Array<ArrayBuffer>;
 
 const AT = Object.fromEntries(ACCESS_COUNTERS.map((name, i) => [name, i])) as Readonly<
   Record<AccessCounter, number>
 >;
 
-// Fields of perf_mem_data_src (include/uapi/linux/perf_event.h). Of the first word:
+// Fields of perf_mem_data_src (include/uapi/linux/perf_event.h), first word:
 const OP_LOAD = 1 << 1, OP_STORE = 1 << 2;
 const LEVEL = 5;
 const LEVEL_NA = 1, LEVEL_HIT = 2, LEVEL_MISS = 4, LEVEL_L1 = 8, LEVEL_LFB = 16, LEVEL_L2 = 32;
@@ -59,18 +59,19 @@ const LEVEL_L3 = 64, LEVEL_LOCAL_RAM = 128, LEVEL_REMOTE_RAM = 256 | 512;
 const LEVEL_REMOTE_CACHE = 1024 | 2048, LEVEL_IO = 4096, LEVEL_UNCACHED = 8192;
 const SNOOP_HIT = 1 << 21, SNOOP_HITM = 1 << 23;
 const LOCKED = 1 << 25;
-// Of the second:
+// Second word:
 const REMOTE = 1 << 5, PEER = 1 << 7, BLOCKED_DATA = 1 << 9, BLOCKED_ADDRESS = 1 << 10;
 const HOPS = 7 << 11;
 
 /**
- * What an access counts as, by the rules of `perf c2c` (`c2c_decode_stats` of tools/perf/util/mem-events.c).
+ * Classifies an access by the rules of `perf c2c` (`c2c_decode_stats` of
+ * tools/perf/util/mem-events.c).
  *
- * @param lo Lower half of its data source.
- * @param hi Upper half.
+ * @param lo Lower half of the data source.
+ * @param hi Upper half of the data source.
  * @param hasAddress Whether the address of the data is known.
- * @param isMapped Whether something is mapped there, and where the code is.
- * @param out Gets the numbers.
+ * @param isMapped Whether data and code are mapped.
+ * @param out Receives the counts.
  *
  * @example
  * ```ts
@@ -112,7 +113,7 @@ export function countAccess(
       const inL3 = level & LEVEL_L3;
       add("local_hitm", inL3 && lo & SNOOP_HITM);
       add("llc", inL3 && !(lo & SNOOP_HITM));
-      // A line that two levels have is counted in each.
+      // A line in two levels is counted in each.
       if (hi & PEER) out[AT.local_peer] = (level & LEVEL_L2 ? 1 : 0) + (inL3 ? 1 : 0);
       const inLocal = level & LEVEL_LOCAL_RAM;
       const inRemote = level & LEVEL_REMOTE_RAM || isRemote;
@@ -141,7 +142,7 @@ export function countAccess(
   add("unmapped", !isMapped);
 }
 
-/** A number of an access or of a sum. */
+/** A counter in a row of numbers. */
 export function counterOf(
   numbers: ArrayLike<number>,
   name: AccessCounter,

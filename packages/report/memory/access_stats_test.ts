@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { ACCESS_COUNTERS, type AccessCounter, countAccess, counterOf } from "./access_stats.ts";
 
-// Fields of perf_mem_data_src, by their bits in include/uapi/linux/perf_event.h.
+// Fields of perf_mem_data_src by bit (include/uapi/linux/perf_event.h).
 const LOAD = 1n << 1n, STORE = 1n << 2n, EXEC = 1n << 4n;
 const level = (bits: bigint): bigint => bits << 5n;
 const [NA, HIT, MISS, L1, LFB, L2, L3] = [1n, 2n, 4n, 8n, 16n, 32n, 64n].map(level) as [
@@ -16,7 +16,7 @@ const REMOTE = 1n << 37n, PEER = 2n << 38n;
 const BLOCKED_DATA = 2n << 40n, BLOCKED_ADDRESS = 4n << 40n;
 const HOPS = 1n << 43n;
 
-/** What an access counts as, without `records`, which all have; twice is said as `name*2`. */
+/** The counters of an access except `records`; a counter of 2 is `name*2`. */
 function counted(source: bigint, hasAddress = true, isMapped = true): string {
   const numbers = new Float64Array(ACCESS_COUNTERS.length).fill(9);
   const lo = Number(BigInt.asIntN(32, source)), hi = Number(BigInt.asIntN(32, source >> 32n));
@@ -67,18 +67,18 @@ for (const [what, source, counts] of CASES) {
   });
 }
 
-Deno.test("countAccess: an access without an address counts for nothing else", () => {
+Deno.test("countAccess: an access without an address has no other counters", () => {
   assertEquals(counted(LOAD | HIT | L1, false, false), "loads loads_without_address");
   assertEquals(counted(STORE | HIT | L1, false, false), "stores stores_without_address");
 });
 
-Deno.test("countAccess: an access where nothing is mapped is unmapped, if it is a load or a store", () => {
+Deno.test("countAccess: an unmapped load or store is unmapped", () => {
   assertEquals(counted(LOAD | HIT | L1, true, false), "loads l1 unmapped");
   assertEquals(counted(STORE | NA, true, false), "stores stores_no_level unmapped");
   assertEquals(counted(EXEC, true, false), "unknown");
 });
 
-Deno.test("counterOf: reads a number of the row that begins at an index", () => {
+Deno.test("counterOf: a counter of the row at an index is read", () => {
   const rows = new Float64Array(2 * ACCESS_COUNTERS.length).map((_, i) => i);
   assertEquals(counterOf(rows, "locked"), ACCESS_COUNTERS.indexOf("locked"));
   assertEquals(counterOf(rows, "records", 7), 7 + ACCESS_COUNTERS.indexOf("records"));

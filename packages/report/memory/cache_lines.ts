@@ -23,132 +23,132 @@ import {
   counterOf,
 } from "./access_stats.ts";
 
-/** The key that distinguishes accesses to one offset of a line. */
+/** Keys that distinguish accesses to one offset of a line. */
 export const COALESCED = ["iaddr", "dso", "pid", "tid"] as const;
 
-/** Numbers of accesses, by name. */
+/** Counters of accesses, by name. */
 export type AccessSums = Readonly<Record<AccessCounter, number>>;
 
 /** Accesses of one kind to one offset of a cache line. */
 export interface LineAccess {
-  /** In the line, in bytes. */
+  /** Offset in the line in bytes. */
   readonly offset: number;
-  /** Variable and offset in it, or address in the object. */
+  /** Variable and offset, or address in the object. */
   readonly data: string;
-  /** `false` if nothing verifies the name of the variable. */
+  /** `false` if the variable's name is unverified. */
   readonly verified_data?: false;
-  /** Address in the object of the code; where it is distinguished by that. */
+  /** Address of the code in its object, if it is a key. */
   readonly address: string | undefined;
-  /** Function of the code, likewise. */
+  /** Function of the code, if the address is a key. */
   readonly sym: string | undefined;
-  /** `false` if nothing verifies its name. */
+  /** `false` if the function's name is unverified. */
   readonly verified?: false;
-  /** Source line of the code, where that was asked for. */
+  /** Source line of the code, if requested. */
   readonly srcline: string | undefined;
-  /** Object of the code, where it is distinguished by code or object. */
+  /** Object of the code, if code or object is a key. */
   readonly dso: string | undefined;
-  /** Process, where it is distinguished by that. */
+  /** Process, if it is a key. */
   readonly pid: number | undefined;
-  /** Thread, likewise. */
+  /** Thread, if it is a key. */
   readonly tid: number | undefined;
-  /** The CPUs. */
+  /** CPUs with such accesses. */
   readonly cpus: readonly number[];
-  /** Their NUMA nodes; empty if the recording does not say. */
+  /** NUMA nodes of the CPUs; empty if they are not recorded. */
   readonly nodes: readonly number[];
-  /** How many of which kind. */
+  /** Counters of the accesses. */
   readonly counts: AccessSums;
-  /** Average weights, of each in {@link ACCESS_WEIGHTS}; 0 if there were none. */
+  /** Mean weights of each kind in {@link ACCESS_WEIGHTS}; 0 without accesses. */
   readonly weights: Readonly<Record<typeof ACCESS_WEIGHTS[number], number>>;
 }
 
 /** A cache line. */
 export interface CacheLine {
-  /** Object that it is in. */
+  /** Object of the line. */
   readonly dso: string;
-  /** Its address, as the object counts. */
+  /** Address in the object. */
   readonly address: string;
-  /** Process, of memory that no other one sees. */
+  /** Process, if the memory is private. */
   readonly pid: number | undefined;
-  /** NUMA nodes of its memory; empty where physical addresses or the nodes were not recorded. */
+  /** NUMA nodes of the memory; empty if physical addresses or nodes are not recorded. */
   readonly memoryNodes: readonly number[];
-  /** How many lines of physical memory it was, for each process or after it moved; 0 if that is not known. */
+  /** Number of physical lines, which differ between processes or after a move; 0 if unknown. */
   readonly physicalLines: number;
-  /** How many accesses of which kind. */
+  /** Counters of the accesses. */
   readonly counts: AccessSums;
-  /** Accesses, by offset. */
+  /** Accesses, sorted by offset. */
   readonly accesses: readonly LineAccess[];
 }
 
 /** The cache lines of a recording. */
 export interface CacheLineReport {
-  /** All accesses. */
+  /** Counters of all accesses. */
   readonly total: AccessSums;
-  /** Lines, those that were contended most first. */
+  /** Lines, the most contended first. */
   readonly lines: readonly CacheLine[];
-  /** How many lines there are, also of those that are not in `lines`. */
+  /** Number of all lines, including those that are not in `lines`. */
   readonly lineCount: number;
   /** How far names can be trusted. */
   readonly trust: SymbolTrust | undefined;
 }
 
-/** Kinds of contention. */
+/** Kinds of contention, with their counters. */
 export const CONTENTION = {
-  /** Loads of lines that another core had modified. */
+  /** Loads of lines modified by another core. */
   hitm: ["local_hitm", "remote_hitm"],
-  /** Those in the same socket. */
+  /** Such loads within the socket. */
   local: ["local_hitm"],
-  /** Those in another one. */
+  /** Such loads from another socket. */
   remote: ["remote_hitm"],
-  /** Loads that another core or node answered. */
+  /** Loads answered by another core or node. */
   peer: ["local_peer", "remote_peer"],
 } as const satisfies Record<string, readonly AccessCounter[]>;
 
-/** How {@link CacheLines} makes its report. */
+/** Options of a report of {@link CacheLines}. */
 export interface CacheLineOptions {
-  /** What decides which lines are contended. */
+  /** Kind of contention by which lines are sorted. */
   readonly by: keyof typeof CONTENTION;
-  /** Only lines with at least this share of it, 0 to 1; of 0 also those without any. */
+  /** Smallest share of the contention, 0 to 1; with 0, lines without contention are listed too. */
   readonly least: number;
-  /** At most this many lines. */
+  /** Limit of the lines. */
   readonly limit: number;
-  /** Whether lines of source code are wanted. */
+  /** Whether source lines are needed. */
   readonly lines: boolean;
 }
 
-/** Bytes of a line. */
+/** Size of a cache line. */
 const LINE = 64;
-/** Memory that other processes do not see, by the name of its mapping. */
+/** Names of private mappings. */
 const PRIVATE = /^(\/\/anon|\[heap\]|\[stack|\[anon|\/anon_hugepage)/;
 const SIZE = ACCESS_COUNTERS.length;
 const WEIGHTS = ACCESS_WEIGHTS.length;
 
 /** Sums of another thread. */
 export interface SumsPart {
-  /** Accesses by kind, number after number. */
+  /** Counters, row after row. */
   readonly numbers: Float64Array<ArrayBuffer>;
-  /** Sums of weights and how many, likewise. */
+  /** Sums and numbers of weights, row after row. */
   readonly weights: Float64Array<ArrayBuffer>;
 }
 
 /** Counts of one thread. */
 export interface CacheLinesPart {
-  /** Accesses of all. */
+  /** Sums of all accesses. */
   readonly total: SumsPart;
-  /** Those of each line. */
+  /** Sums of each line. */
   readonly lines: SumsPart;
-  /** By line: the first place that was met in it. */
+  /** First place that occurred in each line. */
   readonly linePlaces: Int32Array<ArrayBuffer>;
-  /** By line: its process, if no other one sees it; else -1. */
+  /** Process of each private line; otherwise -1. */
   readonly linePids: Int32Array<ArrayBuffer>;
-  /** Those of each line, offset and code. */
+  /** Sums of each access. */
   readonly accesses: SumsPart;
-  /** By access: line, offset, places of data and code, process, thread. */
+  /** Line, offset, places of data and code, process and thread of each access. */
   readonly rows: Int32Array<ArrayBuffer>;
-  /** Pairs of an access and a CPU. */
+  /** Pairs of access and CPU. */
   readonly cpus: Int32Array<ArrayBuffer>;
-  /** Lines with both halves of addresses of physical memory. */
+  /** Lines with both halves of a physical address. */
   readonly physical: Int32Array<ArrayBuffer>;
-  /** Samples that are cut. */
+  /** Number of truncated samples. */
   readonly leftOut: number;
 }
 
@@ -159,10 +159,10 @@ const ROW = 6;
 class Sums {
   count = 0;
   #numbers = new Float64Array(64 * SIZE);
-  /** Sums of weights, and how many. */
+  /** Sum and number of weights. */
   #weights = new Float64Array(64 * SIZE);
 
-  /** A new number, of nothing. */
+  /** Adds an empty sum. Returns its number. */
   next(): number {
     const added = this.count++;
     if (this.count * SIZE > this.#numbers.length) {
@@ -172,7 +172,7 @@ class Sums {
     return added;
   }
 
-  /** Adds an access; a weight counts for the first kind that it is of. */
+  /** Adds an access. Its weight counts for the first matching kind. */
   add(number: number, access: Float64Array, weight: number): void {
     const numbers = this.#numbers;
     for (let i = 0, at = number * SIZE; i < SIZE; i++, at++) {
@@ -187,7 +187,7 @@ class Sums {
     }
   }
 
-  /** All of them, to be sent to another thread. */
+  /** All sums, for another thread. */
   part(): SumsPart {
     return {
       numbers: this.#numbers.slice(0, this.count * SIZE),
@@ -195,7 +195,7 @@ class Sums {
     };
   }
 
-  /** Adds a number of a part. */
+  /** Adds a sum of a part. */
   join(number: number, { numbers, weights }: SumsPart, from: number): void {
     const add = (to: Float64Array, of: Float64Array, size: number): void => {
       for (let i = 0; i < size; i++) {
@@ -207,21 +207,21 @@ class Sums {
     add(this.#weights, weights, 2 * WEIGHTS);
   }
 
-  /** One of its numbers. */
+  /** Sum of some counters. */
   of(number: number, counters: readonly AccessCounter[]): number {
     let sum = 0;
     for (const name of counters) sum += counterOf(this.#numbers, name, number * SIZE);
     return sum;
   }
 
-  /** All of its numbers. */
+  /** All counters. */
   all(number: number): AccessSums {
     return Object.fromEntries(
       ACCESS_COUNTERS.map((name) => [name, this.of(number, [name])]),
     ) as unknown as AccessSums;
   }
 
-  /** Average weights. */
+  /** Mean weights. */
   weights(number: number): LineAccess["weights"] {
     return Object.fromEntries(ACCESS_WEIGHTS.map((name, k) => {
       const at = 2 * (number * WEIGHTS + k);
@@ -231,7 +231,7 @@ class Sums {
   }
 }
 
-/** What a node of accesses stands for, from the line on. */
+/** The path of an access, below the line. */
 interface Row {
   readonly line: number;
   readonly offset: number;
@@ -242,21 +242,21 @@ interface Row {
 }
 
 /**
- * Counts accesses to memory by cache line, offset in it and what made them, as `perf c2c report` does: a
- * consumer of the engine. Lines of files are those of the file, whichever process saw them.
+ * Counts memory accesses by cache line, offset and code, like `perf c2c report`: a consumer of the
+ * engine. Lines of files are identified by the file, for all processes.
  */
 export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   readonly needs: Needs = { order: "any", places: true, addr: true };
-  /** Samples that are cut, or of no known event. */
+  /** Samples that are truncated or have an unknown event. */
   leftOut = 0;
   readonly #by: ReadonlySet<string>;
   #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
   readonly #fields: (SampleFields | undefined)[] = [];
   readonly #features = new Map<number, Uint8Array>();
-  /** Paths of numbers; the last node of a path is a line or an access. */
+  /** Paths of numbers. The last node of a path is a line or an access. */
   readonly #paths = new NodeTable();
-  /** By node of a path that is a line: its number, plus one; of an access likewise. */
+  /** Number of each node's line or access, plus one. */
   #numbers = new Int32Array(1 << 10);
   readonly #lines = new Sums();
   readonly #linePlaces: number[] = [];
@@ -264,25 +264,25 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   readonly #accesses = new Sums();
   readonly #rows: Row[] = [];
   readonly #total = new Sums();
-  /** Accesses and CPUs. */
+  /** Pairs of access and CPU. */
   readonly #cpus = new NodeTable();
-  /** Lines, and the upper and the lower half of physical addresses of theirs. */
+  /** Lines with the upper and lower half of their physical addresses. */
   readonly #physical = new NodeTable();
-  /** By object: whether its memory is of one process. */
+  /** Whether each object's memory is private. */
   readonly #isPrivate: boolean[] = [];
   readonly #now = new Float64Array(SIZE);
 
   /**
-   * Has counted nothing.
+   * Creates empty counts.
    *
-   * @param by What accesses to one offset are distinguished by.
+   * @param by Keys that distinguish accesses to one offset.
    */
   constructor(by: Iterable<typeof COALESCED[number]> = ["iaddr"]) {
     this.#by = new Set(by);
     this.#total.next();
   }
 
-  /** Takes what the pass shares. */
+  /** Sets the engine of the pass. */
   start(engine: Engine): void {
     this.#engine = engine;
     this.#events = engine.reader.events.all;
@@ -365,7 +365,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     physical.node(physical.node(physical.node(-1, line), hi), lo & -LINE);
   }
 
-  /** The number of the line that a place of data is in. */
+  /** Number of the line with a data place. */
   #line(data: number, process: number): number {
     const { places } = this.#engine as Engine;
     const paths = this.#paths;
@@ -391,7 +391,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     const paths = this.#paths;
     const by = this.#by;
     const offset = places.lo(data) & LINE - 1;
-    // Its own root: no object has such a number.
+    // Accesses have their own root, which is no object's number.
     let node = paths.node(paths.node(-1, ACCESSES), line);
     node = paths.node(node, offset);
     const object = code < 0 ? -1 : places.object(code);
@@ -476,12 +476,12 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     return this.#total.of(0, ["records"]) > 0;
   }
 
-  /** How many accesses were contended. */
+  /** Number of contended accesses. */
   contended(by: keyof typeof CONTENTION): number {
     return this.#total.of(0, CONTENTION[by]);
   }
 
-  /** Names the lines and accesses, after the run. */
+  /** Names lines and accesses. Call it after the pass. */
   async report(
     resolver: SymbolResolver,
     { by, least, limit, lines: withLines }: CacheLineOptions,
@@ -583,7 +583,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     };
   }
 
-  /** The address of code, of the kernel as it was mapped. */
+  /** Address of code; in the kernel, the mapped address. */
   #addressText(code: number): string {
     if (code < 0) return "0x0";
     const { places } = this.#engine as Engine;
@@ -591,7 +591,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     return addressToHex(places.address(code) + (kind === "kernel" ? referenceAddress : 0));
   }
 
-  /** By line: its lines of physical memory. */
+  /** Physical lines of each line. */
   #physicalOf(): { readonly hi: number; readonly lo: number }[][] {
     const lines: { readonly hi: number; readonly lo: number }[][] = [];
     const [parents, items] = [this.#physical.parents(), this.#physical.items()];
@@ -618,5 +618,5 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   }
 }
 
-/** The root of paths that are accesses. */
+/** Root of the paths of accesses. */
 const ACCESSES = 0x7fffffff;

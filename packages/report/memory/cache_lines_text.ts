@@ -10,7 +10,7 @@ import {
   type LineAccess,
 } from "./cache_lines.ts";
 
-/** Columns of numbers of a line, by counter. */
+/** Columns of a line, by counter. */
 const LINE_COLUMNS: readonly (readonly [title: string, counter: AccessCounter])[] = [
   ["LOCAL", "local_hitm"],
   ["REMOTE", "remote_hitm"],
@@ -23,7 +23,7 @@ const LINE_COLUMNS: readonly (readonly [title: string, counter: AccessCounter])[
   ["L1MISS", "stores_l1_miss"],
 ];
 
-/** Shares of a line's numbers that are shown of each access to it. */
+/** Columns of an access: shares of the line's counters. */
 const SHARES: readonly (readonly [title: string, counter: AccessCounter])[] = [
   ["REMOTE%", "remote_hitm"],
   ["LOCAL%", "local_hitm"],
@@ -33,7 +33,7 @@ const SHARES: readonly (readonly [title: string, counter: AccessCounter])[] = [
   ["L1MISS%", "stores_l1_miss"],
 ];
 
-/** Average weights of each access. */
+/** Columns of an access: mean weights. */
 const WEIGHTS: readonly (readonly [title: string, counter: typeof ACCESS_WEIGHTS[number]])[] = [
   ["RMTCYC", "remote_hitm"],
   ["LCLCYC", "local_hitm"],
@@ -46,7 +46,7 @@ function contention(counts: AccessSums, by: keyof typeof CONTENTION): number {
   return CONTENTION[by].reduce((sum, name) => sum + counts[name], 0);
 }
 
-/** Rows of cells as lines: numbers on the right, the others on the left. */
+/** Formats rows of cells: numbers right-aligned, others left-aligned. */
 function table(rows: readonly (readonly string[])[], right: number): string[] {
   const widths = (rows[0] ?? []).map((_, i) =>
     rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), 0)
@@ -58,9 +58,10 @@ function table(rows: readonly (readonly string[])[], right: number): string[] {
 }
 
 /**
- * A report of cache lines as text: all accesses in short, the lines, and what accessed each of them.
+ * Formats a report of cache lines: a summary of all accesses, the lines, and the accesses of each
+ * line.
  *
- * @param by What lines are contended by.
+ * @param by Kind of contention.
  *
  * @example
  * ```ts
@@ -95,7 +96,7 @@ export function cacheLineText(
       `${without} without an address, ${total.unmapped} where nothing is mapped, ${total.unknown} of no known kind`,
     );
   }
-  // Who has no peers has nothing to say of them.
+  // Without peers, their columns are dropped.
   const isKept = ([, name]: readonly [string, AccessCounter]) =>
     !name.endsWith("_peer") || total[name] > 0;
   const lineColumns = LINE_COLUMNS.filter(isKept);
@@ -159,7 +160,7 @@ function lineObject({ dso, pid }: CacheLine): string {
   return visible(pid === undefined ? dso : `${dso} of process ${pid}`);
 }
 
-/** What data of a line was accessed most. */
+/** The data of a line with the most accesses. */
 function dataOf({ accesses }: CacheLine): string {
   let most: LineAccess | undefined;
   for (const access of accesses) {
@@ -177,7 +178,7 @@ function symText({ sym, verified }: LineAccess): string {
   return markedName(verified === false ? { name: sym, verified } : { name: sym });
 }
 
-/** A line as a value that becomes JSON. */
+/** A line as a JSON value. */
 export function cacheLineJson(line: CacheLine, number: number): Record<string, unknown> {
   return {
     line: number,

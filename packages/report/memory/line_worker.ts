@@ -1,4 +1,4 @@
-// Uses Deno's files: a thread that counts cache lines (see cache_lines.ts).
+// Uses Deno's files: a worker thread that counts cache lines (see cache_lines.ts).
 import { openSource } from "@perfdata/format/file-source";
 import { guardHeap } from "@perfdata/format/heap-guard";
 import type { Engine } from "@perfdata/session/engine";
@@ -8,9 +8,9 @@ import { CacheLines, type COALESCED } from "./cache_lines.ts";
 
 /** Input of the worker. */
 export interface LineAbout {
-  /** What accesses to one offset are distinguished by. */
+  /** Keys that distinguish accesses to one offset. */
   readonly by: readonly typeof COALESCED[number][];
-  /** Where jitdump files are found. */
+  /** Options for finding jitdump files. */
   readonly symbols: OpenResolverOptions;
 }
 

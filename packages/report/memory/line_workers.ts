@@ -1,14 +1,15 @@
-// Uses Deno's workers; most of this package runs in any JavaScript runtime.
+// Uses Deno's workers. Most other modules of this package run in any JavaScript runtime.
 import type { Workers } from "@perfdata/session/engine";
 import { CacheLines } from "./cache_lines.ts";
 import type { LineAbout } from "./line_worker.ts";
 export type { LineAbout } from "./line_worker.ts";
 
 /**
- * Threads that count accesses as a {@linkcode CacheLines} with the same keys does: for `EngineOptions.workers`.
+ * Worker threads that count accesses like {@linkcode CacheLines} with the same keys, for
+ * `EngineOptions.workers`.
  *
- * @param path The recording.
- * @param jobs How many threads, the one that asks included.
+ * @param path Path of the recording.
+ * @param jobs Number of threads, including this one.
  */
 export function lineWorkers(path: string, jobs: number, about: LineAbout): Workers {
   return {

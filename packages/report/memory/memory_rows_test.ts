@@ -1,4 +1,4 @@
-/** What reports of memory accesses say of a few accesses that are laid out by hand. */
+/** Reports of a few memory accesses laid out by hand. */
 import { bytesSource, PerfDataReader } from "@perfdata/format";
 import { runEngine } from "@perfdata/session/engine";
 import { SymbolResolver } from "@perfdata/symbols";
@@ -19,14 +19,16 @@ import {
 } from "./cache_lines.ts";
 import { cacheLineJson, cacheLineText } from "./cache_lines_text.ts";
 
-/** Processes 7 and 8 have the same file of data, each has a heap of its own. */
+/** Processes 7 and 8 map the same data file; each has its own heap. */
 const MAPPINGS: readonly Mapping[] = [7, 8].flatMap((pid): Mapping[] => [
   { pid, addr: 0x400000, size: 0x1000, offset: 0, path: "/nowhere/work" },
   { pid, addr: 0x700000, size: 0x1000, offset: 0, path: "/nowhere/data", data: true, shared: true },
   { pid, addr: 0x800000, size: 0x1000, offset: 0, path: "[heap]", data: true },
 ]);
 
-/** A load that another core had modified (in the last level), one from L1, and a store to L1. */
+/**
+ * A load of a line that another core modified (in the last level), one from L1, and a store to L1.
+ */
 const HITM = dataSource({ op: 2, lvl: 2 | 64, snoop: 16 });
 const LOAD = dataSource({ op: 2, lvl: 2 | 8 });
 const STORE = dataSource({ op: 4, lvl: 2 | 8 });
@@ -49,7 +51,10 @@ function access(
   };
 }
 
-/** Of line 0x40 of the file four accesses, of line 0x80 one, of line 0x0 of each heap one, one without an address. */
+/**
+ * Four accesses to line 0x40 of the file, one to line 0x80, one to line 0x0 of each heap, and one
+ * without an address.
+ */
 const ACCESSES: readonly Access[] = [
   access(7, 0, 0x400010, 0x700040, HITM, 100),
   access(8, 1, 0x400010, 0x700040, HITM, 300),
@@ -84,7 +89,7 @@ async function reportOf(
   return { report, counts };
 }
 
-/** Addresses without leading zeros: code and data without a symbol have 16 digits. */
+/** Removes leading zeros: code and data without a symbol have 16 digits. */
 const short = (text: string): string => text.replace(/0x0+(?=[0-9a-f])/g, "0x");
 
 /** Lines as `address object pid: records loads stores local remote`. */
@@ -96,7 +101,7 @@ function linesOf({ lines }: CacheLineReport): string[] {
   );
 }
 
-Deno.test("CacheLines: accesses of 64 bytes are a line, those of a heap a line of each process", async () => {
+Deno.test("CacheLines: accesses to 64 bytes are one line, on a heap one line per process", async () => {
   for (const littleEndian of [true, false]) {
     const { report, counts } = await reportOf({}, undefined, littleEndian);
     assertEquals(linesOf(report), [
@@ -106,7 +111,7 @@ Deno.test("CacheLines: accesses of 64 bytes are a line, those of a heap a line o
       "0x800000 [heap] 8: 1 1 0 0 0",
     ]);
     const { records, loads, stores, loads_without_address, l1, unmapped } = report.total;
-    // The load without an address counts in the total alone.
+    // The load without an address counts only in the total.
     assertEquals([records, loads, stores, loads_without_address, l1, unmapped], [8, 7, 1, 1, 2, 0]);
     assertEquals([report.lineCount, counts.hasAccesses, counts.leftOut], [4, true, 0]);
     assertEquals(
@@ -118,7 +123,7 @@ Deno.test("CacheLines: accesses of 64 bytes are a line, those of a heap a line o
   }
 });
 
-Deno.test("CacheLines: accesses of a line are by offset and code, with their CPUs and mean weights", async () => {
+Deno.test("CacheLines: a line's accesses are separated by offset and code, with CPUs and mean weights", async () => {
   const { report } = await reportOf();
   assertEquals(
     report.lines[0]?.accesses.map(({ offset, address, data, cpus, counts, weights, pid, tid }) => [
@@ -133,8 +138,8 @@ Deno.test("CacheLines: accesses of a line are by offset and code, with their CPU
   );
 });
 
-Deno.test("CacheLines: a line of the file has as many lines of physical memory as addresses differ beyond 64 bytes", async () => {
-  // The second is of the line of the first; the others differ in the upper half and in the lower one.
+Deno.test("CacheLines: a line of the file has one physical line per 64 bytes of physical addresses", async () => {
+  // The second is in the first one's line; the others differ in the upper or the lower half.
   const physical = [0x5_0000_0040n, 0x5_0000_007fn, 0x6_0000_0040n, 0x5_0000_0080n, 0n];
   const accesses = physical.map((phys_addr) =>
     access(7, 0, 0x400010, 0x700040, HITM, 1, { phys_addr })
@@ -144,12 +149,12 @@ Deno.test("CacheLines: a line of the file has as many lines of physical memory a
     assertEquals(report.lines.map(({ physicalLines, counts }) => [physicalLines, counts.records]), [
       [3, 5],
     ]);
-    // No topology says which node has the memory.
+    // No topology tells the node of the memory.
     assertEquals(report.lines[0]?.memoryNodes, []);
   }
 });
 
-Deno.test("CacheLines: by process and thread, accesses to one offset are apart", async () => {
+Deno.test("CacheLines: by process and thread, accesses to one offset are separated", async () => {
   const { report } = await reportOf({}, ["pid", "tid"]);
   assertEquals(
     report.lines[0]?.accesses.map(({ offset, address, dso, pid, tid, counts }) => [
@@ -164,7 +169,7 @@ Deno.test("CacheLines: by process and thread, accesses to one offset are apart",
   );
 });
 
-Deno.test("CacheLines: a least share, a limit and the kind of contention choose the lines", async () => {
+Deno.test("CacheLines: a least share, a limit and the kind of contention select the lines", async () => {
   // Of four contended loads, 0x40 has three and 0x80 one.
   assertEquals((await reportOf({ least: 0.25 })).report.lines.length, 2);
   assertEquals((await reportOf({ least: 0.26 })).report.lines.length, 1);
@@ -175,7 +180,7 @@ Deno.test("CacheLines: a least share, a limit and the kind of contention choose 
   ]);
 });
 
-Deno.test("cacheLineText: totals, then lines with their shares, then the accesses of each", async () => {
+Deno.test("cacheLineText: totals, then lines with their shares, then the accesses of each line", async () => {
   const { report } = await reportOf({ limit: 2 });
   const text = cacheLineText(report, "hitm");
   assertEquals(text.slice(0, 6), [
@@ -209,13 +214,13 @@ Deno.test("cacheLineText: totals, then lines with their shares, then the accesse
   assertEquals([json["line"], json["dso"], json["memory_nodes"]], [3, "data", []]);
 });
 
-/** Rows of functions as their cells, samples and periods. */
+/** Rows of functions as key, samples and period. */
 async function rows(sort: FunctionOptions["sort"], accesses = ACCESSES, littleEndian = true) {
   const found = await functions(await opened(accesses, littleEndian), { sort: sort ?? [] });
   return found.map((row) => [...(sort ?? []).map((key) => row[key]), row.samples]);
 }
 
-Deno.test("funcs by memory: keys have the level, snoop, weights, lines and pages of the samples", async () => {
+Deno.test("funcs by memory: keys have the samples' level, snoop, weights, lines and pages", async () => {
   for (const littleEndian of [true, false]) {
     const of = (...sort: NonNullable<FunctionOptions["sort"]>) =>
       rows(sort, ACCESSES, littleEndian);

@@ -29,7 +29,7 @@ import type { Run } from "@perfdata/session/run";
 import type { RatePoint } from "./rate_stream.ts";
 import { RateStreams } from "./rate_streams.ts";
 
-// Where the fields of records lie; THROTTLE and UNTHROTTLE are the same.
+// Offsets of the fields of records. THROTTLE and UNTHROTTLE have the same.
 const ID_INDEX_AT = layoutOf(ID_INDEX);
 const ID_INDEX_ENTRY = layoutOf(idIndexEntry);
 const COUNTS = layoutOf(READ);
@@ -39,89 +39,92 @@ const PAUSE = layoutOf(THROTTLE);
 /** Scope of a counter: a CPU with all its threads, or one thread on a CPU. */
 export type RateBy = "cpu" | "thread";
 
-/** Something that stopped a counter, or that was lost. */
+/** A throttling or a loss. */
 export interface RateIncident {
-  /** What happened. */
+  /** Kind of the incident. */
   readonly what: "throttle" | "unthrottle" | "lost" | "lost_samples";
-  /** Number of the event, or -1 if the record does not say. */
+  /** Number of the event, or -1 if it is not recorded. */
   readonly event: number;
-  /** CPU, or -1 if the record does not say. */
+  /** CPU, or -1 if it is not recorded. */
   readonly cpu: number;
-  /** Nanoseconds since the start of the analysis, or `undefined` if the record does not say. */
+  /** Nanoseconds since the start of the analysis; `undefined` if not recorded. */
   readonly time: number | undefined;
-  /** Records or samples that were lost. */
+  /** Number of lost records or samples. */
   readonly lost: number;
 }
 
-/** How to analyse. */
+/** Options of the analysis. */
 export interface RateOptions {
   /**
-   * What a counter counts. By default what the file's ID_INDEX says: `thread` where counters were
-   * opened for threads, else `cpu`.
+   * Scope of counters. By default from the file's ID_INDEX: `thread` if counters were opened for
+   * threads, otherwise `cpu`.
    */
   readonly by?: RateBy | undefined;
   /**
-   * Which samples count, by what they say themselves: pairs of successive samples of a counter whose
-   * later one is chosen. Other records are chosen in the same way, except by `events` and `records`.
+   * Selection of samples by their own fields: pairs of successive samples of a counter whose later
+   * one is selected. Other records are selected in the same way, except by `events` and `records`.
    */
   readonly filter?: EngineOptions["filter"];
   /** Called for each two successive samples of a counter. */
   readonly point?: (point: RatePoint) => void;
   /** Called for each throttling and loss. */
   readonly incident?: (incident: RateIncident) => void;
-  /** Called as soon as the events are known, before the first point. */
+  /** Called when the events are known, before the first point. */
   readonly begin?: (events: readonly RateEvent[]) => void;
-  /** Called after each batch of records with the bytes that it took in the file. */
+  /** Called after each batch of records with its size in the file. */
   readonly progress?: (bytes: number) => void;
-  /** Called with the time that all times are relative to, in ns, before the first of them. */
+  /** Called with the origin of all times in ns, before the first time. */
   readonly start?: (time: bigint) => void;
 }
 
-/** An event as the analysis sees it. */
+/** The properties of an event that the analysis uses. */
 export interface RateEvent {
   /** Its name. */
   readonly name: string;
-  /** Samples per second that were asked for, or `undefined` if the period is fixed. */
+  /** Requested samples per second; `undefined` with a fixed period. */
   readonly requestedFrequency: number | undefined;
-  /** Events per sample that were asked for, or `undefined` if the frequency is fixed. */
+  /** Requested events per sample; `undefined` with a frequency. */
   readonly requestedPeriod: number | undefined;
 }
 
 /** Totals of an event over all its counters. */
 export interface RateEventSummary extends RateEvent {
-  /** Samples. */
+  /** Number of samples. */
   readonly samples: number;
   /** Events counted between first and last samples. */
   readonly count: number;
   /** Events that READ records counted at the end of threads. */
   readonly readAtExit: number | undefined;
-  /** Times that a counter was paused because it interrupted too often. */
+  /** Number of throttlings. */
   readonly throttled: number;
-  /** Times that a counter went on. */
+  /** Number of resumptions after throttling. */
   readonly unthrottled: number;
-  /** Samples lost (LOST_SAMPLES, or `PERF_FORMAT_LOST` where it was recorded). */
+  /** Lost samples (LOST_SAMPLES, or `PERF_FORMAT_LOST` if it was recorded). */
   readonly lostSamples: number;
 }
 
 /** Rates of a file's events. */
 export interface RateReport {
-  /** What a counter counts. */
+  /** Scope of counters. */
   readonly by: RateBy;
-  /** The first time in the file in ns, which the times of points are relative to. */
+  /** First time in the file in ns, the origin of the points' times. */
   readonly start: bigint | undefined;
   /** The events. */
   readonly events: readonly RateEventSummary[];
   /** The counters, by event, CPU and thread. */
   readonly streams: RateStreams;
-  /** Records lost because a buffer was full (LOST), of any of the events: the records do not say of which. */
+  /** Records lost because a buffer was full (LOST). They do not tell the event. */
   readonly lostRecords: number;
-  /** Samples left out: without a time, or of no known event. */
+  /** Samples dropped because they have no time or an unknown event. */
   readonly leftOut: number;
 }
 
 /** Follows all counters of a file: a consumer of the engine. */
 class RateAnalysis implements Consumer {
-  /** Nothing of the machine. A thread runs on several CPUs, whose buffers follow each other in the file. */
+  /**
+   * Nothing from the machine. A thread runs on several CPUs, whose buffers follow each other in the
+   * file.
+   */
   readonly needs = { machine: false } as const;
   readonly streams = new RateStreams();
   readonly incidents: NonNullable<RateOptions["incident"]>;
@@ -129,7 +132,7 @@ class RateAnalysis implements Consumer {
   by: RateBy | undefined;
   leftOut = 0;
   lostRecords = 0;
-  /** By event: samples lost by what its samples say, by what it counted at the end, and by the hardware. */
+  /** Lost samples by event: from its samples, from its count at the end, and from the hardware. */
   readonly #lostInReads: number[] = [];
   readonly #lostAtEnd: number[] = [];
   readonly #lostInHardware: number[] = [];
@@ -137,7 +140,7 @@ class RateAnalysis implements Consumer {
   readAtExit: (number | undefined)[] = [];
   /** Whether {@link RateOptions.begin} was called. */
   begun = false;
-  /** The first time that was seen: what others are relative to, so that they stay exact. */
+  /** First time, the origin of others, so that they stay exact. */
   first: bigint | undefined;
   #firstHi = 0;
   #firstLo = 0;
@@ -147,15 +150,15 @@ class RateAnalysis implements Consumer {
   readonly #byId = new IdMap<number>();
   readonly #fields: SampleFields[] = [];
   readonly #shapes: ReadLayout[] = [];
-  /** Counts of each thread, of inherited counters. */
+  /** Counts of each thread, for inherited counters. */
   readonly #threadCounts = new CounterValues();
-  /** Their sums by counter. */
+  /** Sums of thread counts, by counter. */
   readonly #cpuCounts = new Map<number, bigint>();
   #engine: Engine | undefined;
   readonly #reader: PerfDataReader;
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
-  /** What all counters of the present sample have in common. */
+  /** Common fields of the counters in the current sample. */
   readonly #now = { cpu: -1, tid: -1, time: 0, isChosen: false };
 
   constructor(reader: PerfDataReader, options: RateOptions) {
@@ -169,18 +172,18 @@ class RateAnalysis implements Consumer {
     this.incidents = options.incident ?? (() => {});
   }
 
-  /** Takes what the pass shares. */
+  /** Sets the engine of the pass. */
   start(engine: Engine): void {
     this.#engine = engine;
   }
 
-  /** Says of which events there were samples, at the latest now. */
+  /** Announces the events, if that has not happened yet. */
   finish(): void {
     this.#learnEvents();
     if (!this.begun) this.#begin();
   }
 
-  /** Prepares for events that came since; in a pipe they come with the records. */
+  /** Prepares for new events, which a pipe sends between records. */
   #learnEvents(): void {
     for (; this.#known < this.#events.length; this.#known++) {
       const event = this.#events[this.#known] as PerfEvent;
@@ -208,7 +211,7 @@ class RateAnalysis implements Consumer {
     return this.#byId.get(view.getInt32(le ? at + 4 : at, le), view.getInt32(le ? at : at + 4, le));
   }
 
-  /** A time, relative to the first one. */
+  /** A time relative to the first one. */
   #time(view: DataView, at: number): number {
     return this.#since(
       view.getUint32(this.#le ? at + 4 : at, this.#le),
@@ -231,14 +234,14 @@ class RateAnalysis implements Consumer {
     return this.streams.counter(event, cpu, this.by === "thread" ? tid : -1, source);
   }
 
-  /** ID_INDEX: whether counters were opened for CPUs or for threads. */
+  /** ID_INDEX tells whether counters were opened for CPUs or for threads. */
   #idIndex(view: DataView, start: number, end: number): void {
     const first = start + ID_INDEX_AT.entries;
     if (this.by !== undefined || end - first < prefixSize(idIndexEntry)) return;
     this.by = view.getBigInt64(first + ID_INDEX_ENTRY.tid, this.#le) < 0n ? "cpu" : "thread";
   }
 
-  /** Takes the records of a run. */
+  /** Analyzes the records of a run. */
   rows(run: Run): void {
     this.#learnEvents();
     for (let i = 0; i < run.count; i++) {
@@ -262,13 +265,13 @@ class RateAnalysis implements Consumer {
     this.#options.begin?.(this.events());
   }
 
-  /** How many samples an event lost: its samples and its count at the end say the same. */
+  /** Number of an event's lost samples: its samples and its final count state the same ones. */
   lostSamples(event: number): number {
     const [reads = 0, atEnd = 0] = [this.#lostInReads[event], this.#lostAtEnd[event]];
     return Math.max(reads, atEnd) + (this.#lostInHardware[event] ?? 0);
   }
 
-  /** The events, with the names that are known by now. */
+  /** The events, with the names known so far. */
   events(): RateEvent[] {
     const names = this.#engine?.eventNames ?? [];
     return this.#events.map((event, i) => rateEvent(event, names[i] ?? ""));
@@ -297,7 +300,7 @@ class RateAnalysis implements Consumer {
     const tid = now.tid = intAt(run.tid, i);
     now.isChosen = isChosen;
     this.by ??= layout.cpu < 0 && tid >= 0 ? "thread" : "cpu";
-    // Without a recorded period it is the one that was asked for; a frequency says nothing here.
+    // Without a recorded period, use the fixed one. A frequency has no period.
     const periodAt = event.periodAt(view, start, end, this.#le);
     const period = periodAt >= 0
       ? this.#u64(view, periodAt)
@@ -318,7 +321,7 @@ class RateAnalysis implements Consumer {
     const isPerThread = countsPerThread(event);
     for (let k = 0; k < n; k++) {
       const at = fields.read + shape.head + k * shape.entry;
-      // In a group without ids, the values are in the order of the group, its leader first.
+      // In a group without ids, values are in the order of the group, leader first.
       const which = shape.id < 0 ? index + k : this.#eventOf(view, at + shape.id) ?? -1;
       if (this.#events[which] === undefined) {
         this.leftOut++;
@@ -343,10 +346,10 @@ class RateAnalysis implements Consumer {
   }
 
   /**
-   * The sum of an event's counts on the sample's CPU, if each thread has a count of its own.
+   * The sum of an event's counts on the sample's CPU, if each thread has its own count.
    *
-   * @param count The thread's count.
-   * @param idAt Offset of the id of the counter, or -1.
+   * @param count Count of the thread.
+   * @param idAt Offset of the counter's id, or -1.
    */
   #countOfCpu(event: number, count: bigint, run: Run, i: number, idAt: number): bigint {
     const { view } = run.at(i);
@@ -358,13 +361,13 @@ class RateAnalysis implements Consumer {
     last.hi = Number(count >> 32n);
     last.lo = Number(count & 0xffff_ffffn);
     const counter = this.#counter(event, this.#now.cpu, -1, "read");
-    // A new thread with the ids of an old one begins at 0.
+    // A new thread that reuses ids begins at 0.
     const sum = (this.#cpuCounts.get(counter) ?? 0n) + (count < before ? count : count - before);
     this.#cpuCounts.set(counter, sum);
     return sum;
   }
 
-  /** Adds what a sample says of an event: a count, or a period; returns its counter. */
+  /** Adds an event's count or period in a sample. Returns its counter. */
   #add(event: number, count: bigint | undefined, period: number | undefined): number {
     const { cpu, tid, time, isChosen } = this.#now;
     const counter = this.#counter(event, cpu, tid, count === undefined ? "period" : "read");
@@ -373,7 +376,7 @@ class RateAnalysis implements Consumer {
     return counter;
   }
 
-  /** Whether a record counts: by what it says itself. */
+  /** Whether a record passes the filter by its own fields. */
   #isChosen(run: Run, i: number): boolean {
     const { events, cpus, pids, tids, time, records } = this.#filter;
     if (cpus !== undefined && !cpus.has(intAt(run.cpu, i))) return false;
@@ -425,7 +428,7 @@ class RateAnalysis implements Consumer {
     if (type === PERF_RECORD_LOST) {
       const lost = this.#u64(view, start + LOST_RECORDS.lost);
       this.lostRecords += lost;
-      // Its id is that of the event that wrote next, not of those that lost something.
+      // The id is that of the event that wrote next, not of those that lost records.
       this.incidents({ what: "lost", event: -1, cpu, time, lost });
       return;
     }
@@ -454,13 +457,12 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
 }
 
 /**
- * Analyses how fast the events of a file occurred, and how often they were sampled.
+ * Analyzes how fast the events of a file occurred, and how often they were sampled.
  *
- * From each two successive samples of a counter: the event rate λ = Δcount/Δt and the effective
- * sampling frequency λ/P. Counts are READ values if the samples have them
- * (`PERF_SAMPLE_READ`), and otherwise the period that each sample stands for. Samples are taken in
- * the order of time. Memory depends on the number of counters, and on how much of the file has to
- * be put in order.
+ * Each two successive samples of a counter give the event rate λ = Δcount/Δt and the effective
+ * sampling frequency λ/P. Counts are READ values if the samples have them (`PERF_SAMPLE_READ`),
+ * otherwise the samples' periods. Samples are read in time order. Memory depends on the number of
+ * counters, and on the part of the file that has to be sorted.
  *
  * @throws {PerfDataError} In strict mode, if the file is damaged.
  *
@@ -495,7 +497,7 @@ export async function analyzeRate(
   const analysis = new RateAnalysis(reader, options);
   const { progress } = options;
   await runEngine(reader, [analysis], progress === undefined ? {} : { progress });
-  // Only now a file that came as a stream has its names.
+  // A file that is read as a stream has its names only now.
   const events = analysis.events();
   const { streams } = analysis;
   const sums = events.map(() => ({ count: 0, throttled: 0, unthrottled: 0 }));

@@ -3,7 +3,7 @@ import type { RateEvent, RateIncident } from "./rate.ts";
 import type { RatePoint } from "./rate_stream.ts";
 import { type PlotSeries, timePlot } from "../time_plot.ts";
 
-/** Maximum number of points for a counter: more could not be seen. */
+/** Limit of the points of a counter. More would not be visible. */
 const MOST_POINTS = 2000;
 
 interface Kept {
@@ -13,7 +13,7 @@ interface Kept {
   readonly times: number[];
   readonly periods: number[];
   readonly frequencies: number[];
-  /** Every how manieth point is kept. */
+  /** Distance of the points that are kept. */
   stride: number;
   seen: number;
 }
@@ -21,8 +21,8 @@ interface Kept {
 /**
  * Draws period and effective sampling frequency over time, as SVG.
  *
- * Memory is bounded: of a counter with many points every second, fourth, … is kept, which the
- * legend says.
+ * Memory is bounded: for a counter with many points every second, fourth, … is kept, which the
+ * legend states.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export class RatePlot {
   readonly #throttles: number[] = [];
   #throttlesLeftOut = 0;
 
-  /** Takes a point of a counter that samples; others have neither period nor frequency. */
+  /** Adds a point. Counters without samples have neither period nor frequency, and are ignored. */
   point(point: RatePoint): void {
     const { event, cpu, tid, period, frequency } = point;
     if (period === undefined || frequency === undefined) return;
@@ -63,14 +63,14 @@ export class RatePlot {
     }
   }
 
-  /** Takes what stopped a counter; throttling is marked in the plot. */
+  /** Adds a throttling, which the plot marks. Other incidents are ignored. */
   incident({ what, time }: RateIncident): void {
     if (what !== "throttle" || time === undefined) return;
     if (this.#throttles.length < MOST_POINTS) this.#throttles.push(time);
     else this.#throttlesLeftOut++;
   }
 
-  /** The plot: two panels over the same seconds, both with a logarithmic scale. */
+  /** The plot: two panels with the same time axis, both with a logarithmic scale. */
   svg(events: readonly RateEvent[]): string {
     const counters = [...this.#counters.values()]
       .sort((a, b) => a.event - b.event || a.cpu - b.cpu || a.tid - b.tid);

@@ -28,17 +28,17 @@ Deno.test("RatePlot: a counter has a line of periods and one of frequencies, fro
   const svg = plot.svg(EVENTS);
   const [periods, frequencies, ...rest] = polylines(svg);
   assertEquals(rest, []);
-  // The plot is 1000 wide with 90 left and 180 right of its panels.
+  // The plot is 1000 wide, with 90 left and 180 right of its panels.
   assertEquals(periods?.map((point) => point.split(",")[0]), ["90.0", "455.0", "820.0"]);
   assertEquals(frequencies?.length, 3);
   const [first, , last] = (periods ?? []).map((point) => Number(point.split(",")[1]));
-  // Larger is above, and what stays the same is level.
+  // Larger values are higher, and equal values are level.
   assertEquals((first as number) > (last as number), true);
   assertEquals(new Set(frequencies?.map((point) => point.split(",")[1])).size, 1);
   assertEquals(texts(svg).includes("1000 Hz requested"), true);
 });
 
-Deno.test("RatePlot: counters are named by event, CPU and thread, in their order", () => {
+Deno.test("RatePlot: counters are named and sorted by event, CPU and thread", () => {
   const plot = new RatePlot();
   for (
     const [event, cpu, tid] of [[1, 0, -1], [0, 2, 5], [0, 1, 9], [0, -1, 7], [0, 1, 8]] as const
@@ -59,7 +59,7 @@ Deno.test("RatePlot: a point without period or frequency is not drawn", () => {
   assertEquals(polylines(plot.svg(EVENTS)).length, 0);
 });
 
-Deno.test("RatePlot: of 2000 points every second one is kept, and later ones alike", () => {
+Deno.test("RatePlot: after 2000 points only every second one is kept", () => {
   const plot = new RatePlot();
   for (let i = 0; i < 1999; i++) plot.point({ ...POINT, time: i });
   assertEquals(polylines(plot.svg(EVENTS))[0]?.length, 1999);

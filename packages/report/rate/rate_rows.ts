@@ -17,10 +17,10 @@ export const RATE_COLUMNS = [
   "frequency",
 ] as const;
 
-/** A value in a row; `null` if the file does not say. */
+/** A value in a row; `null` if it is not recorded. */
 export type RateCell = string | number | bigint | null;
 
-/** A row of the analysis: the two samples that it is about are the last one and the one before. */
+/** A row of the analysis, for a sample and its predecessor. */
 export type RateRow = Record<typeof RATE_COLUMNS[number], RateCell>;
 
 const known = (id: number): number | null => id < 0 ? null : id;
@@ -28,7 +28,7 @@ const known = (id: number): number | null => id < 0 ? null : id;
 /**
  * A point as a row for CSV and NDJSON.
  *
- * @param start Time that the point's is relative to, in ns.
+ * @param start Origin of the point's time in ns.
  * @param names Names of the events.
  */
 export function rateRow(point: RatePoint, start: bigint, names: readonly string[]): RateRow {
@@ -46,7 +46,7 @@ export function rateRow(point: RatePoint, start: bigint, names: readonly string[
   };
 }
 
-/** Throttling or loss as a row for NDJSON. */
+/** A throttling or loss as a row for NDJSON. */
 export function incidentRow(
   incident: RateIncident,
   start: bigint,
@@ -100,7 +100,7 @@ function tableLines(head: readonly string[], rows: readonly (readonly string[])[
   );
 }
 
-/** Most counters of an event in the summary. */
+/** Limit of an event's counters in the summary. */
 const MOST_LINES = 32;
 
 function settledText({ settled, period }: RateStreamSummary): string {
@@ -111,7 +111,7 @@ function settledText({ settled, period }: RateStreamSummary): string {
     : `${scaled(settled.period)} after ${settled.samples} (${settled.seconds.toFixed(3)} s)`;
 }
 
-/** The counters of an event that have most samples; all in their order where they are few. */
+/** The counters of an event with the most samples; if they are few, all in order. */
 function shownStreams(
   { streams }: RateReport,
   event: number,
@@ -132,7 +132,7 @@ function shownStreams(
   return { streams: count <= MOST_LINES ? first : most, count, leftOut };
 }
 
-/** Periods from here on never end: perf asks for 2^62 where another event takes the samples. */
+/** Periods from here on mean never: perf sets 2^62 if another event takes the samples. */
 const NEVER = 2 ** 53;
 
 /**

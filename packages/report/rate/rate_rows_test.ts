@@ -37,13 +37,13 @@ function lines(...args: Parameters<typeof report>): string[] {
   return [...rateLines(report(...args))].map((line) => line.trim().replace(/ +/g, " "));
 }
 
-Deno.test("rateRow: a point has its columns, its time is from the start on", () => {
+Deno.test("rateRow: a point has its columns, with the time since the start", () => {
   const row = rateRow(POINT, 1_000n, ["a", "b"]);
   assertEquals(Object.keys(row), [...RATE_COLUMNS]);
   assertEquals(Object.values(row), ["b", 3, 44, 1250n, 50, 900n, 10, 5, 2e8, 4e7]);
 });
 
-Deno.test("rateRow: what a point does not have is null", () => {
+Deno.test("rateRow: missing values are null", () => {
   const { event, cpu, tid, count, period, frequency } = rateRow(
     {
       ...POINT,
@@ -93,7 +93,7 @@ Deno.test("summaryRows: events, counters and the recording have a row each", () 
   assertEquals(recording, { type: "recording", lost_records: 3, left_out: 2 });
 });
 
-Deno.test("rateLines: a counter has one row, in short numbers", () => {
+Deno.test("rateLines: a counter has one row with short numbers", () => {
   assertEquals(lines(), [
     "cycles: 12 samples, 1234567 counted, 1000 Hz requested",
     "CPU SAMPLES SECONDS COUNTED RATE/s MIN MAX FREQ Hz OF ASKED PERIOD MIN MAX SETTLED AT THR",
@@ -101,14 +101,14 @@ Deno.test("rateLines: a counter has one row, in short numbers", () => {
   ]);
 });
 
-Deno.test("rateLines: numbers have no unit below 1000, and round up into the next one", () => {
+Deno.test("rateLines: numbers below 1000 have no unit, larger ones round up into the next unit", () => {
   const cell = (count: number) => lines([{ ...STREAM, count }])[2]?.split(" ")[3];
   assertEquals([0, 999, 999.94, 999.95, 1000, 999_950, 5e9, 5e12, 5e15, 0.5].map(cell), [
     ...["0", "999", "999.9", "1.000k", "1.000k", "1.000M", "5.000G", "5.000T", "5000T", "0.5000"],
   ]);
 });
 
-Deno.test("rateLines: columns are as wide as their longest cell, to the right", () => {
+Deno.test("rateLines: columns are right-aligned, as wide as their longest cell", () => {
   const [, head, row] = rateLines(report());
   assertEquals(head?.length, row?.length);
   assertEquals(head?.startsWith("  CPU  SAMPLES"), true);
@@ -130,7 +130,7 @@ Deno.test("rateLines: a period is fixed, settled or never settled", () => {
   assertEquals(period({ period: undefined }), "- - - - - - - - - 4");
 });
 
-Deno.test("rateLines: an event says what was asked for", () => {
+Deno.test("rateLines: an event shows its requested rate", () => {
   const asked = (more: Partial<RateEventSummary>) =>
     lines([], [{ ...EVENT, requestedFrequency: undefined, ...more }]);
   const head = "cycles: 12 samples, 1234567 counted,";
@@ -139,7 +139,7 @@ Deno.test("rateLines: an event says what was asked for", () => {
   assertEquals(asked({ requestedPeriod: 2 ** 62 }), [`${head} not sampling by itself`]);
 });
 
-Deno.test("rateLines: what happened to an event stands below it, what was lost at the end", () => {
+Deno.test("rateLines: an event's incidents are below it, lost records at the end", () => {
   const busy = { ...EVENT, throttled: 2, unthrottled: 1, lostSamples: 6, readAtExit: 99 };
   const found = lines([{ ...STREAM, leftOut: 3 }], [busy, { ...EVENT, name: "faults" }], {
     ...{ lostRecords: 4, leftOut: 5 },
@@ -157,7 +157,7 @@ Deno.test("rateLines: what happened to an event stands below it, what was lost a
   ]);
 });
 
-Deno.test("rateLines: of more than 32 counters, those with most samples are shown, the others counted", () => {
+Deno.test("rateLines: of more than 32 counters, those with the most samples are shown, the others counted", () => {
   const streams = Array.from(
     { length: 40 },
     (_, cpu) => ({ ...STREAM, cpu, samples: 100 + cpu * 7 % 40 }),

@@ -1,26 +1,26 @@
-/** Number of successive periods that have to agree before the period counts as settled. */
+/** Number of successive periods that have to agree for a settled period. */
 export const SETTLED_SAMPLES = 16;
 
-/** How far apart the highest and the lowest of them may be: 1.25 is a quarter. */
+/** Largest ratio between them: 1.25 is a quarter. */
 export const SETTLED_RATIO = 1.25;
 
-/** Figures from two successive samples of a counter. */
+/** Values from two successive samples of a counter. */
 export interface RatePoint {
   /** Number of the event. */
   readonly event: number;
-  /** CPU that counted, or -1 if samples do not say. */
+  /** CPU of the counter, or -1 if it is not recorded. */
   readonly cpu: number;
-  /** Thread that was counted, or -1 if all threads of the CPU were. */
+  /** Thread of the counter, or -1 for all threads of the CPU. */
   readonly tid: number;
-  /** Time of the later sample: nanoseconds since the start of the analysis. */
+  /** Time of the later sample in nanoseconds since the start of the analysis. */
   readonly time: number;
-  /** Nanoseconds since the earlier one: Δt. */
+  /** Nanoseconds since the earlier sample: Δt. */
   readonly interval: number;
-  /** Events that the counter had counted at the later one, where READ values were recorded. */
+  /** Count at the later sample, if READ values were recorded. */
   readonly count: bigint | undefined;
-  /** Events between the two: Δcount. */
+  /** Events between both samples: Δcount. */
   readonly delta: number;
-  /** Events per sample at the later one, or `undefined` for a counter that does not sample. */
+  /** Events per sample at the later one; `undefined` for a counter without samples. */
   readonly period: number | undefined;
   /** Events per second: λ = Δcount/Δt. */
   readonly rate: number;
@@ -28,45 +28,45 @@ export interface RatePoint {
   readonly frequency: number | undefined;
 }
 
-/** Lowest, mean and highest of a quantity. */
+/** Minimum, mean and maximum of a quantity. */
 export interface Spread {
-  /** The lowest value. */
+  /** Minimum. */
   readonly min: number;
-  /** The mean: for rates weighted by time, for periods by samples. */
+  /** Mean: for rates weighted by time, for periods by samples. */
   readonly mean: number;
-  /** The highest value. */
+  /** Maximum. */
   readonly max: number;
 }
 
-/** When the kernel had found a period that gives the requested frequency. */
+/** The time at which the kernel had found a period for the requested frequency. */
 export interface Settled {
-  /** Samples until then. */
+  /** Number of samples until then. */
   readonly samples: number;
   /** Seconds since the counter's first sample. */
   readonly seconds: number;
-  /** The period that was found. */
+  /** The settled period. */
   readonly period: number;
 }
 
-/** Figures of one counter: an event on a CPU, or of a thread on a CPU. */
+/** Statistics of one counter: an event on a CPU, or of a thread on a CPU. */
 export interface RateStreamSummary {
   /** Number of the event. */
   readonly event: number;
-  /** CPU that counted, or -1 if samples do not say. */
+  /** CPU of the counter, or -1 if it is not recorded. */
   readonly cpu: number;
-  /** Thread that was counted, or -1 if all threads of the CPU were. */
+  /** Thread of the counter, or -1 for all threads of the CPU. */
   readonly tid: number;
-  /** `read` where counts are READ values, `period` where they are sums of periods. */
+  /** Source of counts: `read` for READ values, `period` for sums of periods. */
   readonly source: "read" | "period";
   /** Samples of this event, or READs of a counter that others sample. */
   readonly samples: number;
-  /** Time between the first and the last of them in seconds. */
+  /** Seconds between the first and the last of them. */
   readonly seconds: number;
   /** Events counted in that time. */
   readonly count: number;
-  /** Events per second, or `undefined` with fewer than two samples. */
+  /** Events per second; `undefined` with fewer than two samples. */
   readonly rate: Spread | undefined;
-  /** Samples per second (λ/P), where the counter samples. */
+  /** Samples per second (λ/P), if the counter samples. */
   readonly frequency: Spread | undefined;
   /** Events per sample. */
   readonly period: Spread | undefined;
@@ -74,15 +74,15 @@ export interface RateStreamSummary {
   readonly firstPeriod: number | undefined;
   /** Period of the last sample. */
   readonly lastPeriod: number | undefined;
-  /** When the period had settled; `undefined` if it never did. */
+  /** The time at which the period had settled; `undefined` if it never did. */
   readonly settled: Settled | undefined;
-  /** Times that the counter was paused because it interrupted too often. */
+  /** Number of throttlings. */
   readonly throttled: number;
-  /** Times that it went on. */
+  /** Number of resumptions after throttling. */
   readonly unthrottled: number;
-  /** Samples lost, by the counter's own count (`PERF_FORMAT_LOST`). */
+  /** Lost samples, by the counter's own count (`PERF_FORMAT_LOST`). */
   readonly lost: number;
-  /** Pairs of samples left out since time or count did not rise between them. */
+  /** Pairs of samples dropped because time or count did not increase. */
   readonly leftOut: number;
 }
 
@@ -102,11 +102,11 @@ export interface RateStreamSummary {
  * ```
  */
 export class RateStream {
-  /** Times that the counter was paused because it interrupted too often. */
+  /** Number of throttlings. */
   throttled = 0;
-  /** Times that it went on. */
+  /** Number of resumptions after throttling. */
   unthrottled = 0;
-  /** Samples lost, by the counter's own count. */
+  /** Lost samples, by the counter's own count. */
   lost = 0;
 
   readonly #event: number;
@@ -115,7 +115,7 @@ export class RateStream {
   readonly #source: "read" | "period";
   #samples = 0;
   #leftOut = 0;
-  /** Whether there was a sample, chosen or not. */
+  /** Whether there was a sample, selected or not. */
   #begun = false;
   #firstTime = 0;
   #lastChosen = 0;
@@ -134,17 +134,17 @@ export class RateStream {
   #periods = 0;
   #firstPeriod: number | undefined;
   #lastPeriod: number | undefined;
-  /** The last periods; most counters of short processes have one sample. */
+  /** The last periods. Most counters of short processes have one sample. */
   #window = new Float64Array(1);
   #settled: Settled | undefined;
 
   /**
-   * Begins with no sample.
+   * Creates a counter without samples.
    *
    * @param event Number of the event.
-   * @param cpu CPU that counts, or -1.
-   * @param tid Thread that is counted, or -1.
-   * @param source Where counts come from.
+   * @param cpu CPU of the counter, or -1.
+   * @param tid Thread of the counter, or -1.
+   * @param source Source of counts.
    */
   constructor(event: number, cpu: number, tid: number, source: "read" | "period") {
     this.#event = event;
@@ -154,15 +154,16 @@ export class RateStream {
   }
 
   /**
-   * Takes the next sample.
+   * Adds the next sample.
    *
    * @param time Time in ns, from any origin.
-   * @param count READ value of the counter, or `undefined` if its period is the number of events since
-   * the sample before.
-   * @param period Events per sample, or `undefined` if the counter does not sample.
-   * @param chosen Whether it counts; otherwise the next one counts from it, and that is all.
-   * @returns What this and the sample before say, or `undefined` for the first one and where time
-   * or count did not rise.
+   * @param count READ value of the counter; `undefined` if the period is the number of events since
+   * the previous sample.
+   * @param period Events per sample; `undefined` if the counter does not sample.
+   * @param chosen Whether the sample is selected. If not, it is only the predecessor of the next
+   * one.
+   * @returns The values of this sample and its predecessor; `undefined` for the first sample, and
+   * if time or count did not increase.
    */
   sample(
     time: number,
@@ -193,7 +194,7 @@ export class RateStream {
     this.#lastCount = count ?? 0n;
     if (isFirst) return undefined;
     if (delta < 0) {
-      // Another counter of the same event took over, and began at 0.
+      // Another counter of the same event took over, beginning at 0.
       this.#leftOut++;
       return undefined;
     }
@@ -246,7 +247,7 @@ export class RateStream {
     this.#settled = { samples: n + 1, seconds: (time - this.#firstTime) / 1e9, period };
   }
 
-  /** What was found so far. */
+  /** The statistics so far. */
   summary(): RateStreamSummary {
     const seconds = this.#counted / 1e9;
     const mean = seconds > 0 ? this.#count / seconds : 0;

@@ -3,37 +3,37 @@ import { enlarge } from "@perfdata/format/enlarge";
 import { NodeTable } from "@perfdata/profile/node-table";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
-/** The only sample of a counter. */
+/** Flags of a counter's only sample. */
 const FIRST = { SAMPLE: 1, READ: 2, CHOSEN: 4, SOURCE_READ: 8 } as const;
 
 /**
- * The counters of a recording. One that has a single sample, as those of short processes of which there may
- * be millions, is a row of numbers; what others have is followed.
+ * The counters of a recording. A counter with a single sample, as in short processes, of which
+ * there may be millions, is stored as a row of numbers; others are followed.
  */
 export class RateStreams implements Iterable<RateStreamSummary> {
   readonly #cpus = new NodeTable();
   readonly #counters = new NodeTable();
-  /** Those with more than one sample. */
+  /** Counters with more than one sample. */
   readonly #followed = new Map<number, RateStream>();
-  // By counter: its only sample.
+  // The only sample of each counter.
   #flags = new Uint8Array(256);
   #time = new Float64Array(256);
   #period = new Float64Array(256);
   #count = new BigUint64Array(256);
   #order: Int32Array | undefined;
 
-  /** How many there are, of those that have samples or were paused. */
+  /** Number of counters with samples or throttlings. */
   get length(): number {
     return this.#inOrder().length;
   }
 
   /**
-   * The number of a counter; it is added if it is new.
+   * Returns the number of a counter, and adds it if it is new.
    *
    * @param event Number of the event.
-   * @param cpu CPU that counts, or -1.
-   * @param tid Thread that is counted, or -1.
-   * @param source Where counts come from, if it is new.
+   * @param cpu CPU of the counter, or -1.
+   * @param tid Thread of the counter, or -1.
+   * @param source Source of counts, for a new counter.
    */
   counter(event: number, cpu: number, tid: number, source: "read" | "period"): number {
     const counters = this.#counters;
@@ -51,7 +51,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
     return counter;
   }
 
-  /** Takes a sample of a counter: see {@link RateStream.sample}. */
+  /** Adds a sample of a counter: see {@link RateStream.sample}. */
   sample(
     counter: number,
     time: number,
@@ -72,7 +72,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
     return undefined;
   }
 
-  /** What follows a counter from now on. */
+  /** The followed counter, created on first use. */
   stream(counter: number): RateStream {
     let stream = this.#followed.get(counter);
     if (stream === undefined) this.#followed.set(counter, stream = this.#made(counter));
@@ -111,7 +111,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
     return intAt(this.#counters.items(), counter);
   }
 
-  /** What was found, by event, CPU and thread. */
+  /** The statistics by event, CPU and thread. */
   *[Symbol.iterator](): Generator<RateStreamSummary, void, void> {
     for (const counter of this.#inOrder()) yield this.#summary(counter);
   }

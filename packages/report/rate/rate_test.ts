@@ -31,7 +31,7 @@ const type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_C
   PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
 const format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_LOST;
 
-/** A group of a sampling leader and a counter next to it, on two CPUs, in either byte order. */
+/** A group of a sampling leader and a counter, on two CPUs, in either byte order. */
 async function groupFile(littleEndian: boolean): Promise<Uint8Array<ArrayBuffer>> {
   const base = emptyAttr();
   const leader = {
@@ -87,7 +87,7 @@ async function groupFile(littleEndian: boolean): Promise<Uint8Array<ArrayBuffer>
   return sink.bytes();
 }
 
-Deno.test("rate: a thread that moves between CPUs, whose buffers follow each other in the file", async () => {
+Deno.test("analyzeRate: a thread that moves between CPUs is followed, although their buffers are in sequence", async () => {
   const attr = {
     ...emptyAttr(),
     sample_type: BigInt(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD),
@@ -97,7 +97,8 @@ Deno.test("rate: a thread that moves between CPUs, whose buffers follow each oth
   const sink = memorySink();
   const writer = await PerfDataWriter.file(sink, { events: [{ attr }] });
   const event = new PerfEvent(attr, []);
-  // Two threads, each on CPU 0 at even moments and on CPU 1 at odd ones; a buffer after the other.
+  // Two threads, each on CPU 0 at even times and on CPU 1 at odd ones; the buffers follow each
+  // other.
   for (const cpu of [0, 1]) {
     for (let k = cpu; k < 40; k += 2) {
       const body = { pid: 7, tid: 7 + (k >> 1) % 2, time: BigInt(1000 + 100 * k), period: 5n };
@@ -127,7 +128,7 @@ Deno.test("rate: a thread that moves between CPUs, whose buffers follow each oth
 
 for (const littleEndian of [true, false]) {
   const order = littleEndian ? "little" : "big";
-  Deno.test(`rate: a group read on two CPUs, ${order}-endian`, async () => {
+  Deno.test(`analyzeRate: a group read on two CPUs gives rates, ${order}-endian`, async () => {
     const reader = await PerfDataReader.open(bytesSource(await groupFile(littleEndian)));
     const points: RatePoint[] = [];
     const incidents: RateIncident[] = [];
@@ -160,7 +161,7 @@ for (const littleEndian of [true, false]) {
     assertEquals([cycles?.throttled, report.lostRecords, cycles?.lostSamples], [1, 3, 2]);
     assertEquals([instructions?.name, instructions?.count], ["instructions", 2]);
 
-    // Times of more than 2^53 ns keep their last digit.
+    // Times above 2^53 ns keep their last digit.
     const names = report.events.map((event) => event.name);
     const line = jsonLine(rateRow(points[0] as RatePoint, start, names));
     assertMatch(line, /"time":1152921504606880328,"interval":33352,"count":96097/);
@@ -174,13 +175,13 @@ for (const littleEndian of [true, false]) {
   });
 }
 
-Deno.test("rate: by thread, counters of one CPU stay separate", async () => {
+Deno.test("analyzeRate: by thread, counters of one CPU stay separate", async () => {
   const reader = await PerfDataReader.open(bytesSource(await groupFile(true)));
   const { streams } = await analyzeRate(reader, { by: "thread" });
   assertEquals(Array.from(streams, ({ tid }) => tid), [7, 7, 7, 7]);
 });
 
-Deno.test("rate: a plot is well-formed and keeps a bounded number of points", () => {
+Deno.test("RatePlot: the plot is well-formed and has a bounded number of points", () => {
   const plot = new RatePlot();
   for (let i = 1; i <= 10_000; i++) {
     plot.point({
@@ -204,14 +205,14 @@ Deno.test("rate: a plot is well-formed and keeps a bounded number of points", ()
   assertEquals(points.length, 2);
   for (const n of points) assert(n > 500 && n <= 2000, `${n} points`);
   assertMatch(svg, /&lt;&amp;&gt; CPU 0 \(1 of 8\)/);
-  // Each tag that is opened is closed: what XML asks for.
+  // XML requires a closing tag for each opening one.
   const open = svg.match(/<(svg|text)\b/g)?.length;
   const close = svg.match(/<\/(svg|text)>/g)?.length;
   assertEquals(open, close);
   assertEquals(svg.match(/<(rect|line|polyline)\b[^>]*[^/]>/g), null);
 });
 
-Deno.test("rate: a CPU's count is the sum of its threads' inherited counts", async () => {
+Deno.test("analyzeRate: a CPU's count is the sum of its threads' inherited counts", async () => {
   const base = emptyAttr();
   const read = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
     PERF_SAMPLE_READ;

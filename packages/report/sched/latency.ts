@@ -1,25 +1,25 @@
 import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** Waits for a CPU of threads with the same name, in ns; times count from the first event. */
+/** Waits for a CPU of threads with the same name, in ns since the first event. */
 export interface LatencyRow {
-  /** The name of the threads. */
+  /** Name of the threads. */
   readonly comm: string;
-  /** How many they are. */
+  /** Number of threads. */
   threads: number;
-  /** The id of the first of them. */
+  /** Id of the first thread. */
   readonly tid: number;
-  /** How long they ran, as sched_stat_runtime says. */
+  /** Run time from sched_stat_runtime. */
   runtime: number;
-  /** How often they got a CPU that they had waited for, or could have. */
+  /** Number of switches to a thread that had waited, or could have. */
   switches: number;
-  /** The sum of these waits. */
+  /** Sum of the waits. */
   delay: number;
-  /** The longest of them. */
+  /** Longest wait. */
   maxDelay: number;
-  /** When the longest one began. */
+  /** Start of the longest wait. */
   maxStart: number;
-  /** When it ended. */
+  /** End of the longest wait. */
   maxEnd: number;
 }
 
@@ -29,9 +29,9 @@ const RUNNING = 2;
 
 class Thread {
   state = SLEEPING;
-  /** When it lost the CPU, or was first met. */
+  /** Time at which it lost the CPU, or first occurred. */
   left: number;
-  /** From when on it was runnable. */
+  /** Time since which it is runnable. */
   since = 0;
   runtime = 0;
   switches = 0;
@@ -53,7 +53,7 @@ class Thread {
   enter(time: number): void {
     if (this.state !== RUNNABLE) return;
     this.state = RUNNING;
-    // Events out of order say nothing of how long it waited.
+    // Events out of order do not tell the wait.
     if (time < this.since) return;
     const delay = time - this.since;
     this.switches++;
@@ -66,8 +66,8 @@ class Thread {
 }
 
 /**
- * How long threads waited for a CPU: from the moment at which they were woken or preempted to the one at
- * which they ran, as `perf sched latency` counts. A thread that is first met counts from then on.
+ * Waits of threads for a CPU: from their wakeup or preemption until they run, counted like `perf
+ * sched latency`. A new thread counts from its first event.
  *
  * @example
  * ```ts
@@ -86,15 +86,15 @@ class Thread {
  */
 export class SchedulerLatency extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>();
-  /** Ids of threads that were given to another thread later, which counts as the same one. */
+  /** Number of thread ids that were reused, whose threads count as one. */
   reused = 0;
 
-  /** Whether it says how long threads ran. */
+  /** Whether the recording has run times. */
   get hasRuntimes(): boolean {
     return this.has("sched_stat_runtime");
   }
 
-  /** Takes the beginning of a thread: it does not wait yet. */
+  /** Handles a new thread, which does not wait yet. */
   begun(time: number, tid: number): void {
     const known = this.#threads.get(tid);
     if (known === undefined) return;
@@ -102,7 +102,7 @@ export class SchedulerLatency extends SchedulerConsumer {
     known.leave(time, false);
   }
 
-  /** Takes a context switch. */
+  /** Handles a context switch. */
   switched({ time, from, state, to }: ContextSwitch): void {
     this.#thread(from, time).leave(time, state === 0);
     let next = this.#threads.get(to);
@@ -113,7 +113,7 @@ export class SchedulerLatency extends SchedulerConsumer {
     next.enter(time);
   }
 
-  /** Takes a wakeup: one that runs, or waits for a CPU already, only changes what it is called. */
+  /** Handles a wakeup. A thread that runs or already waits for a CPU only changes its name. */
   override woken(time: number, tid: number): void {
     const thread = this.#thread(tid, time);
     if (thread.state !== SLEEPING || thread.left > time) return;
@@ -121,7 +121,7 @@ export class SchedulerLatency extends SchedulerConsumer {
     thread.since = time;
   }
 
-  /** Takes a time that a thread ran. */
+  /** Handles an interval in which a thread ran. */
   override ran(time: number, tid: number, runtime: number): void {
     let thread = this.#threads.get(tid);
     if (thread === undefined) {
@@ -138,9 +138,9 @@ export class SchedulerLatency extends SchedulerConsumer {
   }
 
   /**
-   * A row for each name of threads, or each thread, that ever got a CPU; the longest average wait first.
+   * One row per thread name (or per thread) that got a CPU, by descending mean wait.
    *
-   * @param byThread A row a thread.
+   * @param byThread Whether there is a row per thread.
    */
   latencies(byThread = false): LatencyRow[] {
     const comms = this.#comms();
@@ -173,7 +173,7 @@ export class SchedulerLatency extends SchedulerConsumer {
     );
   }
 
-  /** By id, what threads were called last. */
+  /** Last name of each thread id. */
   #comms(): Map<number, string> {
     const found = new Map<number, string>();
     const view = this.engine?.machine;

@@ -5,7 +5,7 @@ const SLEEPS = 1;
 const PREEMPTED = 0;
 const IDLE = 0;
 
-/** The latencies of switches `[time, from, state, to]` and wakeups `[time, tid]`, in their order. */
+/** The latencies after switches `[time, from, state, to]` and wakeups `[time, tid]`. */
 function latencies(
   events: readonly (readonly [number, number, number, number] | readonly [number, number])[],
 ): { readonly rows: readonly LatencyRow[] } {
@@ -56,7 +56,7 @@ Deno.test("SchedulerLatency: the longest of several waits keeps its start and en
   ]);
 });
 
-Deno.test("SchedulerLatency: rows have the longest average first, and idle tasks have none", () => {
+Deno.test("SchedulerLatency: rows are sorted by mean wait, and idle tasks have none", () => {
   const { rows } = latencies([
     [0, 5, PREEMPTED, 6],
     [10, 6, PREEMPTED, 5],
@@ -66,18 +66,18 @@ Deno.test("SchedulerLatency: rows have the longest average first, and idle tasks
   assertEquals(rows.map(({ tid, delay, switches }) => [tid, delay / switches]), [[6, 45], [5, 10]]);
 });
 
-Deno.test("SchedulerLatency: times a thread ran are added, also of one that never switched", () => {
+Deno.test("SchedulerLatency: run times are added, also for a thread that was never switched", () => {
   const latency = new SchedulerLatency();
   latency.ran(0, 7, 30);
   latency.ran(50, 7, 12);
   latency.switched({ time: 60, cpu: 0, from: 1, state: SLEEPS, to: 7 });
   assertEquals(latency.latencies(true).map(({ tid, runtime, delay }) => [tid, runtime, delay]), [
-    // It could run since it was met.
+    // It has been runnable since its first event.
     [7, 42, 60],
   ]);
 });
 
-Deno.test("SchedulerLatency: a thread with an id that was used before does not wait yet", () => {
+Deno.test("SchedulerLatency: a thread with a reused id does not wait yet", () => {
   const latency = new SchedulerLatency();
   latency.switched({ time: 10, cpu: 0, from: 7, state: PREEMPTED, to: 8 });
   latency.begun(20, 7);
@@ -88,7 +88,7 @@ Deno.test("SchedulerLatency: a thread with an id that was used before does not w
   assertEquals(latency.latencies(true).find(({ tid }) => tid === 7)?.delay, 30);
 });
 
-Deno.test("lost: records of several losses are added", () => {
+Deno.test("SchedulerLatency: lost records are added up", () => {
   const latency = new SchedulerLatency();
   latency.lost(0, 0, 3);
   latency.lost(9, 1, 4);

@@ -6,12 +6,12 @@ const HEAD =
   "  Task                  |   Runtime ms  | Switches | Avg delay ms    | Max delay ms    " +
   "| Max delay start           | Max delay end          |";
 
-/** Milliseconds with three digits, exact up to 2^53 ns. */
+/** Formats milliseconds with three decimals, exact up to 2^53 ns. */
 function ms(ns: number, width: number): string {
   return (ns / 1e6).toFixed(3).padStart(width);
 }
 
-/** Seconds with six digits; 0 is never. */
+/** Formats seconds with six decimals; 0 means never. */
 function moment(base: bigint, ns: number): string {
   const us = ns === 0 ? 0n : (base + BigInt(ns)) / 1000n;
   return `${us / 1000000n}.${String(us % 1000000n).padStart(6, "0")}`.padStart(12);
@@ -20,8 +20,8 @@ function moment(base: bigint, ns: number): string {
 /**
  * The table of `perf sched latency`.
  *
- * @param rows What the threads waited.
- * @param base When the first event was, in ns.
+ * @param rows Waits of the threads.
+ * @param base Time of the first event in ns.
  *
  * @example
  * ```ts

@@ -17,22 +17,22 @@ import { SchedulerConsumer } from "./consumer.ts";
 
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
-/** Maximum number of columns: more indicate a damaged recording. */
+/** Limit of the columns. More indicate a damaged recording. */
 const MOST_CPUS = 4096;
 
-/** A context switch, with what all CPUs run then. */
+/** A context switch, with the threads on all CPUs. */
 export interface SchedulerMapRow {
-  /** When, in ns. */
+  /** Time in ns. */
   readonly time: bigint;
   /** The CPU that switched. */
   readonly cpu: number;
-  /** What each CPU runs: short names as of the map, `.` where it idles, "" if it is not known. */
+  /** Thread on each CPU: the map's short name, `.` if idle, "" if unknown. */
   readonly cpus: readonly string[];
-  /** The thread that came. */
+  /** The thread that got the CPU. */
   readonly tid: number;
-  /** Its name. */
+  /** Name of the thread. */
   readonly comm: string;
-  /** Whether it is new in the map, or has a new name. */
+  /** Whether the thread is new in the map, or has a new name. */
   readonly isNew: boolean;
 }
 
@@ -40,11 +40,11 @@ class Thread {
   short = "";
   isRenamed = false;
 
-  /** @param comm Its name; undefined if the records of it were lost. */
+  /** @param comm Name of the thread; undefined if its records were lost. */
   constructor(public comm: string | undefined) {}
 }
 
-/** The thread on each CPU after each context switch, as `perf sched map` draws it. */
+/** The thread on each CPU after each context switch, as in `perf sched map`. */
 export class SchedulerMap extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>([[0, new Thread("swapper")]]);
   readonly #cpus: (Thread | undefined)[] = [];
@@ -52,13 +52,13 @@ export class SchedulerMap extends SchedulerConsumer {
   #first = "A";
   #second = "0";
 
-  /** Prepares; `take` gets rows in order of time. */
+  /** Creates a map. `take` receives rows in time order. */
   constructor(take: (row: SchedulerMapRow) => void) {
     super();
     this.#take = take;
   }
 
-  /** Learns how many CPUs there are. */
+  /** Reads the number of CPUs. */
   override async start(engine: Engine): Promise<void> {
     await super.start(engine);
     const { reader } = engine;
@@ -69,14 +69,14 @@ export class SchedulerMap extends SchedulerConsumer {
     this.#learnCpus(bytes, reader.littleEndian);
   }
 
-  /** Takes NRCPUS: how many CPUs there are comes first. */
+  /** Reads NRCPUS, whose first word is the number of available CPUs. */
   #learnCpus(bytes: Uint8Array, littleEndian: boolean): void {
     if (bytes.length < 4) return;
     const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, littleEndian);
     this.#cpus.length = Math.max(this.#cpus.length, Math.min(MOST_CPUS, count));
   }
 
-  /** Takes the names of threads: those of the machine are of the end of a run. */
+  /** Stores names of threads at their time. The machine has those at the end of a run. */
   protected override record(run: Run, i: number): void {
     const type = run.type[i];
     const { reader } = this.engine ?? {};
@@ -103,7 +103,7 @@ export class SchedulerMap extends SchedulerConsumer {
     thread.isRenamed = true;
   }
 
-  /** Takes a context switch. */
+  /** Handles a context switch. */
   switched({ time, cpu, to }: ContextSwitch): void {
     if (cpu < 0 || cpu >= MOST_CPUS) return;
     const thread = this.#thread(to);
@@ -128,7 +128,7 @@ export class SchedulerMap extends SchedulerConsumer {
     return thread;
   }
 
-  /** `A0` to `Z0`, then `A1` and so on; after `Z9` names are used again, as with perf. */
+  /** `A0` to `Z0`, then `A1`, and so on. After `Z9`, names are reused as in perf. */
   #nextName(): string {
     const name = this.#first + this.#second;
     if (this.#first !== "Z") this.#first = String.fromCharCode(this.#first.charCodeAt(0) + 1);
@@ -141,7 +141,7 @@ export class SchedulerMap extends SchedulerConsumer {
 }
 
 /**
- * A line of the map: a column for each CPU, `*` before the one that switched.
+ * Formats a line of the map: a column per CPU, with `*` before the one that switched.
  *
  * @example
  * ```ts

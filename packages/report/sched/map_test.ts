@@ -12,7 +12,7 @@ function rowsOf(switches: readonly (readonly [number, number, number])[]): Sched
   return rows;
 }
 
-Deno.test("SchedulerMap: threads get the names A0, B0 … when they come first, idle is a dot", () => {
+Deno.test("SchedulerMap: threads get the names A0, B0 … when they first occur, idle is a dot", () => {
   const rows = rowsOf([[1, 0, 7], [2, 1, 8], [3, 0, 0], [4, 1, 7]]);
   assertEquals(rows.map(({ cpus, tid, isNew }) => [cpus.join(), tid, isNew]), [
     ["A0", 7, true],
@@ -22,17 +22,17 @@ Deno.test("SchedulerMap: threads get the names A0, B0 … when they come first, 
   ]);
 });
 
-Deno.test("SchedulerMap: after Z0 comes A1, after Z9 A0 again", () => {
+Deno.test("SchedulerMap: Z0 is followed by A1, Z9 by A0 again", () => {
   const rows = rowsOf(Array.from({ length: 261 }, (_, i) => [i, 0, i + 1] as const));
   assertEquals([25, 26, 27, 259, 260].map((i) => rows[i]?.cpus[0]), ["Z0", "A1", "B1", "Z9", "A0"]);
 });
 
-Deno.test("SchedulerMap: a CPU that cannot be is left out, one in between is not known yet", () => {
+Deno.test("SchedulerMap: an impossible CPU is dropped, one in between is unknown", () => {
   assertEquals(rowsOf([[1, -1, 7], [2, 4096, 7]]), []);
   assertEquals(rowsOf([[1, 2, 7]])[0]?.cpus, ["", "", "A0"]);
 });
 
-Deno.test("SchedulerMap: a child of a thread without a name is called by its own id", async () => {
+Deno.test("SchedulerMap: the child of an unnamed thread has its own id as name", async () => {
   const bytes = await schedulerRecording([
     { time: 100n, tid: 9, to: [1, 0n] },
     { time: 110n, tid: 7, task: "fork" }, // of thread 1
@@ -47,7 +47,7 @@ Deno.test("SchedulerMap: a child of a thread without a name is called by its own
   assertEquals(names, [":1", ":7", ":9", "seven"]);
 });
 
-Deno.test("mapLine: a star at the CPU that switched, seconds with six digits, the legend if new", () => {
+Deno.test("mapLine: a star marks the CPU that switched, seconds have six decimals, new threads a legend", () => {
   const row = { time: 12_345_678_901n, cpu: 1, cpus: ["A0", ".", ""], tid: 0, comm: "swapper" };
   assertEquals(
     mapLine({ ...row, isNew: true }),

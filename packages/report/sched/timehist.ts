@@ -3,35 +3,35 @@ import type { Run } from "@perfdata/session/run";
 import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** A moment at which the kernel said that it had dropped records. */
+/** A loss of records reported by the kernel. */
 export interface TimehistLoss {
-  /** The time of the LOST record, since the first event. */
+  /** Time of the LOST record since the first event. */
   readonly time: number;
-  /** Its CPU. */
+  /** CPU of the record. */
   readonly cpu: number;
-  /** How many records were dropped. */
+  /** Number of lost records. */
   readonly records: number;
 }
 
-/** A finished stretch on a CPU, with the wait before it, in ns. */
+/** A finished interval on a CPU, with the preceding wait, in ns. */
 export interface TimehistRow {
-  /** When it ended, since the first event. */
+  /** End of the interval, since the first event. */
   readonly time: number;
   /** The CPU. */
   readonly cpu: number;
-  /** The number of the thread's name; -1 if it is not known. */
+  /** Number of the thread's name; -1 if unknown. */
   readonly name: number;
-  /** Whether there was no thread. */
+  /** Whether the CPU was idle. */
   readonly isIdle: boolean;
   /** The thread. */
   readonly tid: number;
   /** Its process. */
   readonly pid: number;
-  /** How long the thread was without a CPU before. */
+  /** Time without a CPU before the interval. */
   readonly wait: number;
-  /** How long of that it was ready to run. */
+  /** Part of that time in which the thread was runnable. */
   readonly delay: number;
-  /** How long it ran. */
+  /** Length of the interval. */
   readonly run: number;
 }
 
@@ -41,25 +41,25 @@ class Thread {
 }
 
 /**
- * Times on a CPU, each when it ends, as `perf sched timehist` says them: how long the thread waited
- * before, how long of that for a CPU, and how long it ran.
+ * Intervals on a CPU, delivered when they end, as in `perf sched timehist`: wait before the
+ * interval, part of it for a CPU, and run time.
  */
 export class Timehist extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>();
-  /** By CPU: the time of the last switch. */
+  /** Time of the last switch, by CPU. */
   readonly #switches = new Map<number, number>();
   readonly #take: (row: TimehistRow) => void;
   readonly #lost: (loss: TimehistLoss) => void;
-  /** The one that is handed on. */
+  /** The row that is passed on, reused each time. */
   readonly #row: { -readonly [K in keyof TimehistRow]: TimehistRow[K] } = {
     ...{ time: 0, cpu: 0, name: -1, isIdle: false },
     ...{ tid: 0, pid: 0, wait: 0, delay: 0, run: 0 },
   };
 
   /**
-   * Prepares for a recording.
+   * Creates the consumer.
    *
-   * @param take Receives rows in order of time. A row is valid during the call.
+   * @param take Receives rows in time order. A row is only valid during the call.
    * @param lost Receives the losses between the rows.
    */
   constructor(take: (row: TimehistRow) => void, lost: (loss: TimehistLoss) => void = () => {}) {
@@ -68,9 +68,9 @@ export class Timehist extends SchedulerConsumer {
     this.#lost = lost;
   }
 
-  /** Takes a context switch. */
+  /** Handles a context switch. */
   switched({ time, cpu, from }: ContextSwitch, run: Run, i: number): void {
-    // Each CPU has an idle thread of its own; -1 is what the kernel calls threads that have ended.
+    // Each CPU has its own idle thread. The kernel names ended threads -1.
     const isIdle = from === 0;
     const thread = this.#thread(isIdle ? -2 - cpu : intAt(run.tid, i));
     const began = this.#switches.get(cpu);
@@ -95,23 +95,23 @@ export class Timehist extends SchedulerConsumer {
     this.#take(row);
   }
 
-  /** The name of a row's thread; `<idle>` where there was none. */
+  /** Name of a row's thread; `<idle>` for an idle CPU. */
   comm({ isIdle, name, tid }: TimehistRow): string {
     return isIdle ? "<idle>" : name < 0 ? `:${tid}` : this.engine?.names.text(name) ?? "";
   }
 
-  /** Takes a wakeup: the first one counts. */
+  /** Handles a wakeup. Only the first one counts. */
   override woken(time: number, tid: number): void {
     const thread = this.#thread(tid);
     if (thread.ready < 0) thread.ready = time;
   }
 
-  /** Takes the beginning of a thread: what had this id before was another one. */
+  /** Handles a new thread, which may have a reused id. */
   begun(_time: number, tid: number): void {
     this.#threads.delete(tid);
   }
 
-  /** Counts lost records, and passes on where they were lost. */
+  /** Counts and passes on a loss. */
   override lost(time: number, cpu: number, records: number, own: number): void {
     super.lost(time, cpu, records);
     if (time >= 0) this.#lost({ time, cpu, records: own });

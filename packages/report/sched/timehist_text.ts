@@ -19,26 +19,26 @@ const HEAD = `\
 --------------- ------  ------------------------------  ---------  ---------  ---------
 `;
 
-/** Text is handed on when there is so much. */
+/** Size at which text is written. */
 const ENOUGH = 1 << 16;
-/** Most bytes of a row, except the cell of its thread. */
+/** Largest size of a row without its thread's cell. */
 const MOST = 512;
 const BLANK = 0x20;
 const DOT = 0x2e;
 
-/** What rows of a thread have in common. */
+/** Common text of a thread's rows. */
 interface Cell {
   readonly name: number;
   readonly pid: number;
-  /** What is between the brackets; of JSON, from the name to the process. */
+  /** Text between the brackets; for JSON, from the name to the process. */
   readonly bytes: Uint8Array;
-  /** How many characters that are. */
+  /** Number of its characters. */
   readonly width: number;
 }
 
 /**
- * Makes the lines of rows, as bytes: of a table, as `perf sched timehist` prints it, or of JSON. Names that are
- * longer than the column widen it from then on, as with perf.
+ * Formats rows as bytes: as a table in the format of `perf sched timehist`, or as JSON. A name
+ * longer than the column widens it from then on, as in perf.
  *
  * @example
  * ```ts
@@ -61,7 +61,7 @@ export class TimehistText {
   readonly #isJson: boolean;
   readonly #write: (bytes: Uint8Array) => void;
   readonly #encoder = new TextEncoder();
-  /** By thread: the cell of its last row. */
+  /** Cell of each thread's last row. */
   readonly #cells = new Map<number, Cell>();
   #idle: Cell | undefined;
   #bytes = new Uint8Array(ENOUGH + MOST);
@@ -69,11 +69,11 @@ export class TimehistText {
   #end = 0;
   #width = 30;
   #isFirst = true;
-  /** When the first event was: whole seconds, and ns beyond them. */
+  /** Time of the first event: whole seconds, and remaining ns. */
   #seconds = -1;
   #rest = 0;
 
-  /** Prepares; `write` gets bytes that are valid during the call. */
+  /** Creates the writer. `write` receives bytes that are only valid during the call. */
   constructor(
     names: Pick<Timehist, "comm" | "baseHi" | "baseLo">,
     { json }: { readonly json: boolean },
@@ -84,13 +84,13 @@ export class TimehistText {
     this.#write = write;
   }
 
-  /** Hands on what was made. */
+  /** Writes the buffered text. */
   flush(): void {
     if (this.#end > 0) this.#write(this.#bytes.subarray(0, this.#end));
     this.#end = 0;
   }
 
-  /** Makes the line of a row. */
+  /** Formats a row. */
   take(row: TimehistRow): void {
     const cell = this.#cell(row);
     this.#reserve(Math.max(cell.bytes.length, this.#width));
@@ -98,7 +98,7 @@ export class TimehistText {
     if (this.#end >= ENOUGH) this.flush();
   }
 
-  /** Makes the line of a loss, between the rows; JSON has rows only. */
+  /** Formats a loss between the rows. JSON has only rows. */
   lost({ time, cpu, records }: TimehistLoss): void {
     if (this.#isJson) return;
     this.#reserve(0);
@@ -141,7 +141,7 @@ export class TimehistText {
     return p + 2;
   }
 
-  /** Writes seconds with six digits after the point, in 15 columns. */
+  /** Writes seconds with six decimals, in 15 columns. */
   #moment(p: number, time: number): number {
     const out = this.#out;
     if (this.#seconds < 0) {
@@ -162,7 +162,7 @@ export class TimehistText {
   #json({ time, cpu, wait, delay, run }: TimehistRow, { bytes }: Cell): number {
     const out = this.#out;
     const { baseHi, baseLo } = this.#names;
-    // Halves of both are added, so that no digit is lost.
+    // Halves are added separately, which keeps all digits.
     const high = Math.floor(time / 2 ** 32);
     const low = baseLo + (time - high * 2 ** 32);
     const carry = low >= 2 ** 32 ? 1 : 0;
@@ -193,14 +193,14 @@ export class TimehistText {
   }
 }
 
-/** Writes a blank, and ns as ms with three digits after the point, in ten columns. */
+/** Writes a blank, and ns as ms with three decimals, in ten columns. */
 function putMs(out: DataView, p: number, ns: number): number {
   const us = Math.floor(ns / 1000);
   const whole = Math.floor(us / 1000);
   out.setUint8(p++, BLANK);
   for (let k = 6 - digitsOf(whole); k > 0; k--) out.setUint8(p++, BLANK);
   p = putDecimal(out, p, whole);
-  // The first of four digits is 0, and a point afterwards.
+  // The first of four digits is 0, and is overwritten by the point.
   putDecimal4(out, p, us - whole * 1000);
   out.setUint8(p, DOT);
   return p + 4;

@@ -48,7 +48,7 @@ function textOf(base: bigint, rows: readonly TimehistRow[], json: boolean): stri
   return new TextDecoder().decode(Uint8Array.from(found));
 }
 
-/** The same with whole numbers of any size, as the format of perf's lines says: `%15s [%04d]  %-*s %9s`. */
+/** The expected text from exact integers, by perf's format `%15s [%04d]  %-*s %9s`. */
 function wantedLines(base: bigint, rows: readonly TimehistRow[]): string[] {
   let width = 30;
   const thousandths = (units: bigint, digits: number, room: number) => {
@@ -67,13 +67,13 @@ function wantedLines(base: bigint, rows: readonly TimehistRow[]): string[] {
   });
 }
 
-/** As the clock of a machine counts, and some moments at which a half or a second is full. */
+/** Times of a machine's clock, and values at which a half or a second overflows. */
 const base = fc.oneof(
   fc.bigInt(0n, 10n ** 18n),
   fc.constantFrom(0n, 2n ** 32n - 1n, 999_999_999n, 2n ** 60n - 1n),
 );
 
-Deno.test("lines of timehist are those of whole numbers of any size", () => {
+Deno.test("TimehistText: lines of any integers equal those computed exactly", () => {
   let compared = 0;
   fc.assert(
     fc.property(base, fc.array(row, { minLength: 1, maxLength: 20 }), (base, rows) => {
@@ -86,7 +86,7 @@ Deno.test("lines of timehist are those of whole numbers of any size", () => {
   console.log(`${compared} lines compared`);
 });
 
-Deno.test("lines of JSON of timehist have all digits", () => {
+Deno.test("TimehistText: JSON lines have all digits", () => {
   fc.assert(
     fc.property(base, fc.array(row, { minLength: 1, maxLength: 20 }), (base, rows) => {
       const lines = textOf(base, rows, true).trim().split("\n");
@@ -101,7 +101,7 @@ Deno.test("lines of JSON of timehist have all digits", () => {
   );
 });
 
-Deno.test("rows that are more than what is written at once, and names of any length, are whole", () => {
+Deno.test("TimehistText: rows beyond the buffer's size, with names of any length, are complete", () => {
   const long = "x".repeat(70_000);
   const one = { cpu: 0, name: 0, isIdle: false, tid: 1, pid: 1, wait: 0, delay: 0, run: 0 };
   let text = "";

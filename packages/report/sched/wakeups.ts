@@ -4,33 +4,33 @@ import type { Run } from "@perfdata/session/run";
 import type { ContextSwitch } from "@perfdata/session/intervals";
 import { SchedulerConsumer } from "./consumer.ts";
 
-/** A waiting thread and the one that woke it; durations in ns. */
+/** A waiting thread with the thread that woke it; durations in ns. */
 export interface WakeupRow {
-  /** Name of the thread that waited. */
+  /** Name of the waiting thread. */
   readonly waiter: string;
-  /** The thread, if rows are of threads instead of names. */
+  /** Id of the waiting thread, if rows are threads. */
   readonly waiter_tid?: number;
-  /** Name of the thread that woke it; `<idle>` for a CPU that had none, `<interrupt>` for one that was interrupted. */
+  /** Name of the waking thread; `<idle>` for an idle CPU, `<interrupt>` for an interrupt. */
   readonly waker: string;
-  /** The thread, if rows are of threads instead of names; 0 if it is none. */
+  /** Id of the waking thread, if rows are threads; 0 without a thread. */
   readonly waker_tid?: number;
-  /** How often. */
+  /** Number of waits. */
   readonly waits: number;
-  /** How long it waited to be woken, in all. */
+  /** Sum of the waits until the wakeup. */
   readonly wait: number;
-  /** The longest of these. */
+  /** Longest wait. */
   readonly longest: number;
-  /** How long it had to wait for a CPU then, in all. */
+  /** Sum of the waits for a CPU after the wakeup. */
   readonly delay: number;
 }
 
 interface Thread {
   comm: number;
-  /** Since when it sleeps; -1 if it does not. */
+  /** Time since which it sleeps; -1 if it does not. */
   since: number;
-  /** When it was woken; -1 if it was not. */
+  /** Time of the wakeup; -1 if there was none. */
   woken: number;
-  /** What its last wait was counted to. */
+  /** The pair of its last wait. */
   pair: Pair | undefined;
 }
 
@@ -45,15 +45,15 @@ interface Pair {
   delay: number;
 }
 
-/** Numbers of wakers that are not threads, beside those of names. */
+/** Numbers of wakers other than threads, beside those of names. */
 const IDLE = -2;
 const INTERRUPT = -3;
 
 /**
- * Who waits for whom: how long threads slept until another one woke them, by sched_waking (or sched_wakeup,
- * where that was recorded alone). Who was interrupted when a timer or a device woke a thread did not wake it:
- * that is an interrupt (`common_flags` of the kernel's TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ). A thread
- * that was preempted waits for a CPU, and not for anybody.
+ * Waits of threads for other threads: the time that they slept until another one woke them, from
+ * sched_waking (or sched_wakeup, if only that was recorded). If a timer or device wakes a thread,
+ * the interrupted thread is not the waker; the interrupt is (`common_flags` of the kernel's
+ * TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ). A preempted thread waits for a CPU, not for a thread.
  *
  * @example
  * ```ts
@@ -71,10 +71,10 @@ const INTERRUPT = -3;
 export class Wakeups extends SchedulerConsumer {
   readonly #threads = new Map<number, Thread>();
   readonly #pairs: Pair[] = [];
-  /** The last pair by thread that waits and by thread that wakes. */
+  /** Last pair by waiting and waking thread. */
   readonly #last = new Map<number, Map<number, Pair>>();
 
-  /** Takes a context switch. */
+  /** Handles a context switch. */
   switched({ time, from, state, to }: ContextSwitch, run: Run, i: number): void {
     if (from !== 0) {
       const thread = this.#thread(from);
@@ -91,7 +91,7 @@ export class Wakeups extends SchedulerConsumer {
     thread.woken = -1;
   }
 
-  /** Takes a wakeup: the first one after it slept counts. */
+  /** Handles a wakeup. Only the first one after a sleep counts. */
   override woken(time: number, tid: number, run: Run, i: number, isInterrupt = false): void {
     const thread = this.#thread(tid);
     if (thread.since < 0 || thread.woken >= 0 || time < thread.since) return;
@@ -110,15 +110,15 @@ export class Wakeups extends SchedulerConsumer {
     thread.pair = pair;
   }
 
-  /** Takes the beginning of a thread: what had this id before was another one. */
+  /** Handles a new thread, which may have a reused id. */
   begun(_time: number, tid: number): void {
     this.#threads.delete(tid);
   }
 
   /**
-   * All pairs, those with the longest waits in all first.
+   * All pairs, by descending sum of waits.
    *
-   * @param threads A row for each pair of threads, instead of each pair of names.
+   * @param threads Whether rows are pairs of threads instead of names.
    */
   all(threads: boolean): WakeupRow[] {
     const rows = new Map<string, WakeupRow>();
@@ -158,7 +158,7 @@ export class Wakeups extends SchedulerConsumer {
     if (of === undefined) this.#last.set(waiterTid, of = new Map());
     const last = of.get(wakerTid);
     if (last !== undefined && last.waiter === waiter && last.waker === waker) return last;
-    // It is the first one, or a thread has another name by now.
+    // A new pair, or a thread was renamed.
     const pair = { waiter, waiterTid, waker, wakerTid, waits: 0, wait: 0, longest: 0, delay: 0 };
     of.set(wakerTid, pair);
     this.#pairs.push(pair);
@@ -174,7 +174,7 @@ export class Wakeups extends SchedulerConsumer {
   }
 }
 
-/** A table of rows: times in ms. */
+/** A table of rows, with times in ms. */
 export function wakeupLines(rows: readonly WakeupRow[]): string[] {
   const ms = (ns: number) => (ns / 1e6).toFixed(3);
   const name = (comm: string, tid: number | undefined) =>
@@ -197,7 +197,7 @@ export function wakeupLines(rows: readonly WakeupRow[]): string[] {
   );
 }
 
-/** Folded stacks of two frames, who woke and who waited, with the time in us: for flame-graph scripts. */
+/** Folded stacks of two frames, waker and waiter, with the time in us, for flame-graph scripts. */
 export function foldedWakeups(rows: readonly WakeupRow[]): string[] {
   const frame = (comm: string) => visible(comm).replaceAll(";", ":");
   return rows.filter(({ wait }) => wait >= 1000).map((row) =>

@@ -5,12 +5,12 @@ import { wakeupLines, Wakeups } from "./wakeups.ts";
 const SLEEPS = 1;
 const PREEMPTED = 0;
 
-/** A row of an event by a thread, as far as it is read. */
+/** The fields of an event's row that are read, for a thread. */
 function by(tid: number): Run {
   return { tid: Int32Array.of(tid), comm: Int32Array.of(-1) } as unknown as Run;
 }
 
-/** Thread 7 sleeps at 100 and is woken at a time by another thread; it gets a CPU at 400. */
+/** Thread 7 sleeps at 100, is woken at `time` by another thread, and gets a CPU at 400. */
 function wakeup(time: number, waker: number, isInterrupt = false): Wakeups {
   const wakeups = new Wakeups();
   wakeups.switched({ time: 100, cpu: 0, from: 7, state: SLEEPS, to: 0 }, by(7), 0);
@@ -19,7 +19,7 @@ function wakeup(time: number, waker: number, isInterrupt = false): Wakeups {
   return wakeups;
 }
 
-Deno.test("Wakeups: a wait lasts from the sleep to the wakeup, a delay from there to the CPU", () => {
+Deno.test("Wakeups: a wait lasts from sleep to wakeup, a delay from there to the CPU", () => {
   assertEquals(wakeup(350, 9).all(false), [
     { waiter: ":7", waker: ":9", waits: 1, wait: 250, longest: 250, delay: 50 },
   ]);
@@ -34,7 +34,7 @@ Deno.test("Wakeups: an idle CPU and an interrupt are wakers without a thread", (
   ]);
 });
 
-Deno.test("Wakeups: a preempted thread, one that runs and an earlier wakeup do not wait", () => {
+Deno.test("Wakeups: a preempted thread, a running one, and one woken earlier do not wait", () => {
   const wakeups = new Wakeups();
   wakeups.woken(5, 7, by(9), 0);
   wakeups.switched({ time: 100, cpu: 0, from: 7, state: PREEMPTED, to: 8 }, by(7), 0);
@@ -52,7 +52,7 @@ Deno.test("Wakeups: only the first wakeup of a sleep counts", () => {
   assertEquals(wakeups.all(false).map(({ waker, wait }) => [waker, wait]), [[":9", 30]]);
 });
 
-Deno.test("Wakeups: waits of one pair are added, pairs with the longest sum come first", () => {
+Deno.test("Wakeups: waits of a pair are added, pairs are sorted by sum", () => {
   const wakeups = new Wakeups();
   for (const [slept, woken, waker] of [[0, 10, 9], [100, 140, 9], [200, 300, 5]] as const) {
     wakeups.switched({ time: slept, cpu: 0, from: 7, state: SLEEPS, to: 0 }, by(7), 0);
@@ -67,7 +67,7 @@ Deno.test("Wakeups: waits of one pair are added, pairs with the longest sum come
   );
 });
 
-Deno.test("Wakeups: a thread that begins with a used id was not asleep", () => {
+Deno.test("Wakeups: a new thread with a reused id was not asleep", () => {
   const wakeups = new Wakeups();
   wakeups.switched({ time: 100, cpu: 0, from: 7, state: SLEEPS, to: 0 }, by(7), 0);
   wakeups.begun(150, 7);
@@ -75,7 +75,7 @@ Deno.test("Wakeups: a thread that begins with a used id was not asleep", () => {
   assertEquals(wakeups.all(false), []);
 });
 
-Deno.test("wakeupLines: durations in ms, threads by name and id", () => {
+Deno.test("wakeupLines: durations are in ms, threads have name and id", () => {
   const [head, ...lines] = wakeupLines([{
     ...{ waiter: "reader", waiter_tid: 7, waker: "<idle>", waker_tid: 0 },
     ...{ waits: 2, wait: 1_500_000, longest: 1_000_400, delay: 20_600 },

@@ -39,11 +39,11 @@ export const STAT_GROUPINGS = [
 /** Aggregation of counts. */
 export type StatGrouping = typeof STAT_GROUPINGS[number];
 
-/** Subject of a row: a CPU, core, thread, …, depending on the aggregation. */
+/** A group of counts: a CPU, core, thread, …, depending on the aggregation. */
 export interface StatGroup {
-  /** Its name: `CPU0`, `S0-D0-C1`, `N0`, `bash-1234`; empty where all is one group. */
+  /** Name: `CPU0`, `S0-D0-C1`, `N0`, `bash-1234`; empty if there is a single group. */
   readonly name: string;
-  /** How many CPUs it has. */
+  /** Number of CPUs. */
   readonly cpus: number;
 }
 
@@ -53,31 +53,31 @@ export interface StatRow {
   readonly event: number;
   /** Its name. */
   readonly name: string;
-  /** The unit of values: `msec`, `Joules`; empty if they are numbers of events. */
+  /** Unit of the value: `msec`, `Joules`; empty for a number of events. */
   readonly unit: string;
-  /** The CPUs or the thread that it is of. */
+  /** The CPUs or the thread. */
   readonly group: StatGroup;
   /** Whether there is a count. */
   readonly state: "counted" | "not counted" | "not supported";
-  /** What was counted, extrapolated where the event had a counter for a part of the time only. */
+  /** Count, extrapolated if the event had a counter for only a part of the time. */
   readonly count: bigint;
-  /** The count in its unit; the count itself if it has none. */
+  /** Count in its unit; the plain count without a unit. */
   readonly value: number | bigint;
   /** Time in ns that the event was enabled. */
   readonly enabled: bigint;
   /** Time in ns that it had a counter. */
   readonly running: bigint;
-  /** What is computed of this count and others. */
+  /** Metrics computed from this count and others. */
   readonly metrics: readonly StatMetric[];
 }
 
 /** All counts of an interval, or of the whole recording. */
 export interface StatCounts {
-  /** When it ended, in ns since counting began. */
+  /** End of the interval, in ns since counting began. */
   readonly time: bigint;
-  /** How long it was, in ns; unknown where the recording was cut off. */
+  /** Length of the interval in ns; `undefined` if the recording was truncated. */
   readonly duration: number | undefined;
-  /** The counts, in the order of perf. */
+  /** Counts in perf's order. */
   readonly rows: readonly StatRow[];
 }
 
@@ -85,27 +85,27 @@ export interface StatCounts {
 export interface StatReport {
   /** Aggregation of counts. */
   readonly by: StatGrouping;
-  /** Milliseconds of an interval; 0 if there is one count at the end. */
+  /** Milliseconds of an interval; 0 for a single count at the end. */
   readonly interval: number;
-  /** What was counted: the command line of perf, where that is known. */
+  /** The counted command: perf's command line, if known. */
   readonly command: readonly string[] | undefined;
-  /** Intervals, or 1. */
+  /** Number of intervals, or 1. */
   readonly rounds: number;
-  /** STAT records of events or threads that are not known. */
+  /** STAT records of unknown events or threads. */
   readonly unknown: number;
   /** Whether the recording ended before its counts were complete. */
   readonly isCut: boolean;
-  /** What the recording was grouped by, if it cannot be shown that way. */
+  /** Aggregation of the recording, if it cannot be shown. */
   readonly wanted: string;
 }
 
-/** How to sum up. */
+/** Options of the summation. */
 export interface StatOptions {
-  /** What counts are summed up by; by default what `perf stat record` was told. */
+  /** Aggregation; by default that of `perf stat record`. */
   readonly by?: StatGrouping;
-  /** Gets each interval when it is complete. */
+  /** Receives each interval when it is complete. */
   round?(counts: StatCounts, report: Pick<StatReport, "by" | "interval" | "command">): void;
-  /** Gets numbers of bytes that were read. */
+  /** Receives the number of read bytes. */
   progress?(bytes: number): void;
 }
 
@@ -119,16 +119,16 @@ interface Counted extends MetricEvent {
   readonly event: PerfEvent;
   unit: string;
   scale: number;
-  /** CPUs of the event alone, if it has such. */
+  /** The event's own CPUs, if it has some. */
   cpus: readonly number[] | undefined;
-  /** By CPU and thread: what the counter stands at. */
+  /** Current counts by CPU and thread. */
   readonly now: Map<string, { cpu: number; thread: number; count: Count }>;
-  /** The same at the end of the interval before. */
+  /** Counts at the end of the previous interval. */
   before: Map<string, Count>;
 }
 
 interface Group extends StatGroup {
-  /** Orders groups. */
+  /** Sort key of groups. */
   readonly order: readonly number[];
   readonly members: Set<string>;
 }
@@ -140,13 +140,16 @@ const KNOWN = new Set([
 ]);
 /** Tags of STAT_CONFIG. */
 const CONFIG = { MODE: 0n, INTERVAL: 1n, SCALE: 2n, LEVEL: 3n };
-/** `type` of a round that ends all, and of updates of an event's unit, scale and CPUs. */
+/** `type` of the final round, and of updates of an event's unit, scale and CPUs. */
 const FINAL = 1n;
 const UPDATE = { UNIT: 0n, SCALE: 1n, CPUS: 3n };
-/** Most groups of CPUs and threads that a damaged recording may ask for. */
+/** Limit of counters that a damaged recording may define. */
 const MOST_COUNTERS = 1 << 20;
 
-/** `enum aggr_mode`, which has changed: names by number, for the versions of perf from the first on. */
+/**
+ * `enum aggr_mode`, which has changed: names by number, with the first version of perf that has
+ * them.
+ */
 const MODES: readonly (readonly [major: number, minor: number, names: readonly string[]])[] = [
   [6, 9, ["cpu", "all", "socket", "die", "cluster", "cache", "core", "thread", "", "node"]],
   [6, 5, ["cpu", "all", "socket", "die", "cache", "core", "thread", "", "node"]],
@@ -154,7 +157,7 @@ const MODES: readonly (readonly [major: number, minor: number, names: readonly s
   [0, 0, ["cpu", "all", "socket", "core", "thread", ""]],
 ];
 
-/** What the mode of a recording means in the version of perf that wrote it. */
+/** Meaning of a recording's mode in its version of perf. */
 function groupingOf(mode: number, version: string | undefined, hasLevel: boolean): string {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(version ?? "") ??
     (hasLevel ? ["", "6", "9"] : ["", "6", "1"]);
@@ -163,19 +166,22 @@ function groupingOf(mode: number, version: string | undefined, hasLevel: boolean
   return names[mode] ?? "";
 }
 
-/** A count that had a counter for a part of the time, extrapolated to all of it; undefined where it had none. */
+/**
+ * A count extrapolated from the time with a counter to the whole time; `undefined` without a
+ * counter.
+ */
 function scaled({ val, ena, run }: Count, isScaled: boolean): bigint | undefined {
   if (ena === 0n || run === 0n) return undefined;
   if (!isScaled || run >= ena) return val;
   return BigInt(Math.trunc(Number(val) * Number(ena) / Number(run)));
 }
 
-/** What metrics are computed of: the count in its unit; of clocks, ns. */
+/** The input of metrics: the count in its unit; for clocks, in ns. */
 function inUnit(event: Counted, count: bigint): number {
   return Number(count) * (statRole(event) === "clock" ? 1 : event.scale);
 }
 
-/** Sums up what `perf stat record` has written, interval by interval, in one pass. */
+/** Sums up a recording of `perf stat record` by interval, in one pass. */
 class StatPass {
   readonly #reader: PerfDataReader;
   readonly #options: StatOptions;
@@ -195,7 +201,7 @@ class StatPass {
   #rounds = 0;
   #unknown = 0;
   #updates: Uint8Array[] = [];
-  /** Whether STAT records have positions in the map of CPUs instead of their numbers. */
+  /** Whether STAT records have positions in the CPU map instead of CPU numbers. */
   #hasPositions: boolean | undefined;
   #isChanged = false;
 
@@ -252,7 +258,7 @@ class StatPass {
     return Number(this.#config.get(CONFIG.INTERVAL) ?? 0n);
   }
 
-  /** The events, with what updates said of them; these come before counts. */
+  /** The events, with their updates, which precede counts. */
   async #counted(): Promise<Counted[]> {
     if (this.#events !== undefined) return this.#events;
     const names = await this.#names.all();
@@ -336,12 +342,12 @@ class StatPass {
     this.#isChanged = true;
   }
 
-  /** The number of the CPU of a STAT record. Before Linux 5.17 they have its position in the map of CPUs. */
+  /** CPU number of a STAT record. Before Linux 5.17 records have its position in the CPU map. */
   #cpuOf(event: Counted, cpu: number): number {
     return this.#hasPositions ? (event.cpus ?? this.#cpus)[cpu] ?? cpu : cpu;
   }
 
-  /** The group that a counter is of. */
+  /** The group of a counter. */
   #groupOf(event: Counted, cpu: number, thread: number): Omit<Group, "cpus" | "members"> {
     const number = this.#cpuOf(event, cpu);
     const place = this.#places[number] ?? { core: -1, die: -1, socket: -1 };
@@ -375,7 +381,7 @@ class StatPass {
     }
   }
 
-  /** The cache of a CPU: of the level that perf was told, else the outermost one. */
+  /** The cache of a CPU at perf's configured level, otherwise the outermost one. */
   #cacheOf(cpu: number): CpuCache {
     const caches = this.#caches.get(cpu) ?? [];
     const level = Number(this.#config.get(CONFIG.LEVEL) ?? 0n);
@@ -406,7 +412,7 @@ class StatPass {
     this.#options.round?.({ time: end, duration, rows }, this.#said());
   }
 
-  /** What each event has counted in each group, in the order of perf. */
+  /** The count of each event in each group, in perf's order. */
   #rows(events: readonly Counted[], duration: number | undefined): StatRow[] {
     const isScaled = this.#config.get(CONFIG.SCALE) !== 0n;
     const groups = new Map<string, Group>();
@@ -426,9 +432,10 @@ class StatPass {
         const of = sums.get(name) ?? [];
         sums.set(name, of);
         const sum = of[i] ??= { val: 0n, ena: 0n, run: 0n, bad: false };
-        // All is extrapolated together where all is one group, else counter by counter.
+        // A single group is extrapolated as a whole, other groups counter by counter.
         const val = this.#by === "all" ? delta.val : scaled(delta, isScaled);
-        // One CPU without a count leaves cores and sockets without one, so that intervals stay comparable.
+        // One CPU without a count invalidates its core or socket, so that intervals stay
+        // comparable.
         sum.bad ||= val === undefined && this.#by !== "thread";
         sum.val += val ?? 0n;
         sum.ena += delta.ena;
@@ -455,7 +462,7 @@ class StatPass {
       return events.map((event, i): StatRow | undefined => {
         const found = counts[i];
         const isSupported = event.now.size > 0;
-        // An event that counts on some CPUs has no rows of others.
+        // An event of some CPUs has no rows for others.
         if (found === undefined && isSupported) return undefined;
         const count = found?.count;
         const [ena, run] = [found?.ena ?? 0n, found?.run ?? 0n];
@@ -479,7 +486,7 @@ class StatPass {
         };
       });
     });
-    // Cores and the like have all of their events together, CPUs and threads are below each event.
+    // Cores and the like list all of their events; CPUs and threads are listed below each event.
     const isByEvent = this.#by === "cpu" || this.#by === "thread";
     if (!isByEvent) return rowsOf.flat().filter((row) => row !== undefined);
     return events.flatMap((_, i) => {
@@ -490,7 +497,7 @@ class StatPass {
 }
 
 /**
- * Sums up a recording of `perf stat record`, interval by interval, as `perf stat` does.
+ * Sums up a recording of `perf stat record` by interval, like `perf stat`.
  *
  * @example
  * ```ts

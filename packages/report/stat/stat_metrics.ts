@@ -1,38 +1,38 @@
 import type { PerfEventAttr } from "@perfdata/format";
 
-/** The properties of an event that a metric needs. */
+/** The properties of an event that metrics need. */
 export interface MetricEvent {
   /** Its name. */
   readonly name: string;
-  /** What it counts. */
+  /** The event's attr. */
   readonly attr: PerfEventAttr;
 }
 
-/** A figure that is computed of several counts, as `perf stat` prints it after `#`. */
+/** A value computed from several counts, as `perf stat` prints it after `#`. */
 export interface StatMetric {
   /** The figure. */
   readonly value: number;
-  /** What it is: `GHz`, `insn per cycle`, `K/sec`. */
+  /** Unit: `GHz`, `insn per cycle`, `K/sec`. */
   readonly unit: string;
-  /** Digits after the point, as perf prints it. */
+  /** Number of decimals, as in perf. */
   readonly digits: number;
-  /** What stands between figure and unit. */
+  /** Text between value and unit. */
   readonly sign?: "%" | " ";
 }
 
-/** Sums of a group of CPUs, by kind. */
+/** Sums of a group of CPUs, by role. */
 export type MetricSums = ReadonlyMap<string, number>;
 
-/** The role of an event in metrics, by type and config (`linux/perf_event.h`). */
+/** Roles of hardware events in metrics, by config (`linux/perf_event.h`). */
 const HARDWARE = [
   ...["cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses"],
   ...["bus-cycles", "stalled-frontend", "stalled-backend"],
 ];
-/** Caches: what accesses are called in text; a metric is of the misses of loads. */
+/** Names of caches in metrics, which are about load misses. */
 const CACHES = ["L1-dcache", "L1-icache", "LL-cache", "dTLB cache", "iTLB cache"];
 /** `PERF_COUNT_HW_CACHE_RESULT_MISS` of a load. */
 const LOAD_MISS = 1 << 16;
-/** Events of a processor by name: the shares of its slots, and those of transactions. */
+/** Roles of a processor's events, by name: shares of slots, and transactions. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ["topdown-retiring", "td-retiring"],
   ["topdown-bad-spec", "td-bad-spec"],
@@ -43,7 +43,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ["cpu/tx-start/", "tx-start"],
   ["cpu/el-start/", "el-start"],
 ]);
-/** The shares of slots: what they are called. */
+/** Names of the shares of slots. */
 const TOPDOWN: ReadonlyMap<string, string> = new Map([
   ["td-retiring", "Retiring"],
   ["td-bad-spec", "Bad Speculation"],
@@ -52,7 +52,7 @@ const TOPDOWN: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The role of an event: what other events' metrics are computed of.
+ * Role of an event in metrics.
  *
  * @example
  * ```ts
@@ -66,7 +66,7 @@ const TOPDOWN: ReadonlyMap<string, string> = new Map([
  */
 export function statRole({ name, attr: { type, config } }: MetricEvent): string | undefined {
   if (type === 1) return config < 2n ? "clock" : undefined;
-  // The upper half says which of the processor's kinds of cores is counted.
+  // The upper half selects the kind of core.
   const low = Number(config & 0xffffffffn);
   if (type === 0) return HARDWARE[low];
   if (type === 3) {
@@ -78,8 +78,8 @@ export function statRole({ name, attr: { type, config } }: MetricEvent): string 
 }
 
 /**
- * What may be computed with what: events of the same kind of core that count in the same modes. Clocks go
- * with all of them.
+ * The scope of a metric: events of the same kind of core that count in the same modes. Clocks
+ * belong to all scopes.
  */
 function scopeOf({ attr: { type, config, flags } }: MetricEvent): string {
   const modes = [
@@ -92,15 +92,15 @@ function scopeOf({ attr: { type, config, flags } }: MetricEvent): string {
   return type === 0 || type === 3 ? `${modes} ${config >> 32n}` : `${modes} 0`;
 }
 
-/** The name of a sum: what it is of, and in which modes it was counted. */
+/** Name of a sum: role and scope. */
 function sumName(role: string, scope: string): string {
   return role === "clock" ? role : `${role} ${scope}`;
 }
 
 /**
- * What metrics are computed of: for each role the mean of the events that have it, as perf takes it.
+ * The inputs of metrics: for each role the mean of its events, as in perf.
  *
- * @param counts What the events have counted, in their order.
+ * @param counts Counts of the events, in the same order.
  */
 export function metricSums(
   events: readonly MetricEvent[],
@@ -118,7 +118,7 @@ export function metricSums(
   return new Map([...sums].map(([name, { sum, count }]) => [name, sum / count]));
 }
 
-/** A rate with the unit in which it has few digits. */
+/** A rate in the unit with few digits. */
 function rate(perSecond: number): StatMetric {
   let value = perSecond;
   let prefix = "";
@@ -130,10 +130,10 @@ function rate(perSecond: number): StatMetric {
   return { value, unit: `${prefix}/sec`, digits: 3 };
 }
 
-/** What a count stands over, and what that is. */
+/** Denominator of a ratio, and its unit. */
 type Ratio = readonly [of: string, unit: string, digits?: number];
 
-/** What stands over what: the metrics of an event by its role. */
+/** Denominators by role of the numerator. */
 const RATIOS: ReadonlyMap<string, Ratio> = new Map<string, Ratio>([
   ["branch-misses", ["branches", "of all branches"]],
   ["cache-misses", ["cache-references", "of all cache refs", 3]],
@@ -144,11 +144,11 @@ const RATIOS: ReadonlyMap<string, Ratio> = new Map<string, Ratio>([
 ]);
 
 /**
- * The metrics of an event, as `perf stat` computes them.
+ * The metrics of an event, computed as in `perf stat`.
  *
- * @param count What it has counted.
- * @param sums What the same CPUs have counted: {@link metricSums}.
- * @param wall How long was counted, in ns, if that is known.
+ * @param count Count of the event.
+ * @param sums Sums of the same CPUs: {@link metricSums}.
+ * @param wall Length of the interval in ns, if known.
  *
  * @example
  * ```ts

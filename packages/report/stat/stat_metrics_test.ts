@@ -11,7 +11,7 @@ function event(type: number, config: bigint, name = "", user = false): MetricEve
   return { name, attr: { ...empty, type, config, flags } };
 }
 
-/** What the last of some events shows, of their counts, as `value unit`, the value with its digits. */
+/** The metrics of the last of some events, as `value unit` with the printed digits. */
 function shown(
   counts: readonly (readonly [MetricEvent, number])[],
   wall?: number,
@@ -26,7 +26,7 @@ function shown(
 const CLOCK = event(1, 0n), CYCLES = event(0, 0n), INSTRUCTIONS = event(0, 1n);
 const FRONTEND = event(0, 7n), BACKEND = event(0, 8n);
 
-Deno.test("statRole: hardware events have the roles of perf_hw_id, of any kind of core", () => {
+Deno.test("statRole: hardware events have the roles of perf_hw_id, for any kind of core", () => {
   const roles = Array.from({ length: 10 }, (_, config) => statRole(event(0, BigInt(config))));
   assertEquals(roles, [
     "cycles",
@@ -43,13 +43,13 @@ Deno.test("statRole: hardware events have the roles of perf_hw_id, of any kind o
   assertEquals(statRole(event(0, 4n << 32n | 1n)), "instructions");
 });
 
-Deno.test("statRole: of software events, only the two clocks have a role", () => {
+Deno.test("statRole: only the two clocks of the software events have a role", () => {
   assertEquals([0n, 1n, 2n].map((config) => statRole(event(1, config))), [
     ...["clock", "clock", undefined],
   ]);
 });
 
-Deno.test("statRole: caches have a role for loads and for their misses, not for stores or prefetches", () => {
+Deno.test("statRole: caches have a role for loads and load misses, not for stores or prefetches", () => {
   const names = ["L1-dcache", "L1-icache", "LL-cache", "dTLB cache", "iTLB cache"];
   for (const [i, name] of names.entries()) {
     assertEquals(statRole(event(3, BigInt(i))), name);
@@ -66,25 +66,25 @@ Deno.test("statRole: raw events have a role by name", () => {
   assertEquals(statRole(event(4, 0n, "topdown")), undefined);
 });
 
-Deno.test("metricSums: events of one role and mode count with their mean, missing ones not at all", () => {
+Deno.test("metricSums: events of one role and scope give their mean, missing counts are ignored", () => {
   const events = [CYCLES, CYCLES, CYCLES, event(0, 0n, "", true), event(1, 9n)];
   const sums = metricSums(events, [10, 30, undefined, 5, 7]);
   assertEquals([...sums.values()], [20, 5]);
 });
 
-Deno.test("metricsOf: a clock shows how many CPUs were used of the time by the wall", () => {
+Deno.test("metricsOf: a clock gives the number of used CPUs", () => {
   assertEquals(shown([[CLOCK, 3e9]], 2e9), ["1.500 CPUs utilized"]);
   assertEquals(shown([[CLOCK, 3e9]]), []);
   assertEquals(shown([[CLOCK, 3e9]], 0), []);
 });
 
-Deno.test("metricsOf: cycles show GHz if a clock was counted", () => {
+Deno.test("metricsOf: cycles give GHz if a clock was counted", () => {
   assertEquals(shown([[CLOCK, 2e9], [CYCLES, 5e9]]), ["2.500 GHz"]);
   assertEquals(shown([[CLOCK, 0], [CYCLES, 5e9]]), []);
   assertEquals(shown([[CYCLES, 5e9]]), []);
 });
 
-Deno.test("metricsOf: instructions show their number per cycle, and the larger of stalls", () => {
+Deno.test("metricsOf: instructions give their number per cycle, and the larger of stalls", () => {
   assertEquals(
     shown([[CYCLES, 1000], [FRONTEND, 300], [BACKEND, 500], [INSTRUCTIONS, 2000]]),
     ["2.00  insn per cycle", "0.25  stalled cycles per insn"],
@@ -94,12 +94,12 @@ Deno.test("metricsOf: instructions show their number per cycle, and the larger o
   assertEquals(shown([[CYCLES, 0], [INSTRUCTIONS, 5]]), []);
 });
 
-Deno.test("metricsOf: events of other modes or cores have nothing to do with each other", () => {
+Deno.test("metricsOf: events of other modes or cores are not combined", () => {
   assertEquals(shown([[CYCLES, 1000], [event(0, 1n, "", true), 500]]), []);
   assertEquals(shown([[CYCLES, 1000], [event(0, 1n << 32n | 1n), 500]]), []);
 });
 
-Deno.test("metricsOf: misses are shares of what they are misses of", () => {
+Deno.test("metricsOf: misses are shares of their accesses", () => {
   const ratios = [
     [event(0, 4n), event(0, 5n), "12.50% of all branches"],
     [event(0, 2n), event(0, 3n), "12.500% of all cache refs"],
@@ -115,7 +115,7 @@ Deno.test("metricsOf: misses are shares of what they are misses of", () => {
   assertEquals(shown([[event(0, 5n), 100]]), []);
 });
 
-Deno.test("metricsOf: transactions show their cycles, those that were aborted, and the cycles of each", () => {
+Deno.test("metricsOf: transactions give their cycles, aborted cycles, and cycles per transaction", () => {
   const inside = event(4, 0n, "cpu/cycles-t/"), committed = event(4, 0n, "cpu/cycles-ct/");
   assertEquals(shown([[CYCLES, 1000], [inside, 400]]), ["40.00% transactional cycles"]);
   assertEquals(shown([[CYCLES, 1000], [inside, 400], [committed, 300]]), [
@@ -131,7 +131,7 @@ Deno.test("metricsOf: transactions show their cycles, those that were aborted, a
   assertEquals(shown([[start, 8]]), []);
 });
 
-Deno.test("metricsOf: shares of slots need all four kinds, and sum to 100%", () => {
+Deno.test("metricsOf: shares of slots need all four kinds, and sum up to 100 %", () => {
   const slots = (["retiring", "bad-spec", "fe-bound", "be-bound"] as const)
     .map((name, i): [MetricEvent, number] => [event(4, 0n, `topdown-${name}`), 10 * (i + 1)]);
   const texts = slots.map((_, i) => shown([...slots.slice(i + 1), ...slots.slice(0, i + 1)]));
@@ -144,7 +144,7 @@ Deno.test("metricsOf: shares of slots need all four kinds, and sum to 100%", () 
   assertEquals(shown(slots.slice(0, 3)), []);
 });
 
-Deno.test("metricsOf: other events show a rate per second of the clock, with up to three digits before the point", () => {
+Deno.test("metricsOf: other events give a rate per second of the clock, with up to three digits before the point", () => {
   const faults = event(1, 2n);
   const rates = [[500, "500.000 /sec"], [1000, "1000.000 /sec"], [1001, "1.001 K/sec"]] as const;
   for (const [count, text] of rates) {

@@ -1,12 +1,12 @@
 import { type PlotPanel, timePlot } from "../time_plot.ts";
 import type { StatCounts } from "./stat.ts";
 
-/** Maximum number of intervals: more could not be seen. */
+/** Limit of the intervals. More would not be visible. */
 const MOST_POINTS = 4000;
-/** Height of the panel of an event. */
+/** Height of an event's panel. */
 const PANEL = 130;
 
-/** A count of an interval, per second. */
+/** Count of an interval per second. */
 interface Point {
   readonly from: number;
   readonly to: number;
@@ -14,8 +14,8 @@ interface Point {
 }
 
 /**
- * Draws what was counted over time, as SVG: a panel for each event, a line for each group of CPUs. Of many
- * intervals every second, fourth, … is drawn, which is said below.
+ * Draws counts over time as SVG: a panel for each event, a line for each group of CPUs. Of many
+ * intervals every second, fourth, … is drawn, which a note states.
  *
  * @example
  * ```ts
@@ -28,13 +28,13 @@ interface Point {
  * ```
  */
 export class StatPlot {
-  /** By event and group. */
+  /** Points by event and group. */
   readonly #panels = new Map<number, Map<string, Point[]>>();
   readonly #titles = new Map<number, string>();
   #stride = 1;
   #seen = 0;
 
-  /** Takes an interval. */
+  /** Adds an interval. */
   round({ time, duration, rows }: StatCounts): void {
     if (duration === undefined || this.#seen++ % this.#stride !== 0) return;
     const to = Number(time);
@@ -68,7 +68,7 @@ export class StatPlot {
       scale: "linear",
       series: groups.map((group) => {
         const points = panel.get(group) ?? [];
-        // A count is of the whole interval: its line is level.
+        // A count covers the whole interval, so its line is level.
         return {
           times: points.flatMap(({ from, to }) => [from, to]),
           values: points.flatMap(({ value }) => [value, value]),
@@ -84,7 +84,7 @@ export class StatPlot {
   }
 }
 
-/** The unit of values in a title. */
+/** The unit of values for a title. */
 function of(unit: string): string {
   return unit === "" ? "" : ` (${unit})`;
 }

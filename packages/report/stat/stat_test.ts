@@ -23,7 +23,7 @@ interface Laid {
   readonly scale?: number;
   readonly cpus?: readonly number[];
   readonly threads?: readonly (readonly [number, string])[];
-  /** What is counted up to the end of each round; its time in ns. */
+  /** Counts at the end of each round, with its time in ns. */
   readonly rounds: readonly (readonly [time: number | undefined, counters: readonly Counter[]])[];
   readonly unit?: string;
 }
@@ -82,14 +82,14 @@ async function stat(
   return { report, rounds: found };
 }
 
-/** Rows as `group event count`, with the state of those that have no count. */
+/** Rows as `group event count`, or with the state if there is no count. */
 function texts({ rows }: StatCounts): string[] {
   return rows.map(({ group, event, state, count }) =>
     `${group.name}/${group.cpus} ${event} ${state === "counted" ? count : state}`
   );
 }
 
-Deno.test("analyzeStat: a recording of intervals has the counts that perf 6.1 prints", async () => {
+Deno.test("analyzeStat: intervals have the counts of perf 6.1", async () => {
   const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(FIXTURE)));
   const found: string[] = [];
   const rates: (string | undefined)[] = [];
@@ -112,11 +112,12 @@ Deno.test("analyzeStat: a recording of intervals has the counts that perf 6.1 pr
     "19891215 4.03 msec cpu-clock",
     "19891215 51  page-faults",
   ]);
-  // Thousands a second of this interval's clock; perf divides by the mean clock of all intervals so far.
+  // Thousands per second of this interval's clock; perf divides by the mean clock of all intervals
+  // so far.
   assertEquals(rates, ["6.38", "1.80", "12.66"]);
 });
 
-Deno.test("analyzeStat: by CPU, each event has a row of each CPU in the order of CPUs", async () => {
+Deno.test("analyzeStat: by CPU, each event has a row for each CPU, sorted by CPU", async () => {
   const { report, rounds } = await stat({
     mode: 0,
     cpus: [0, 1],
@@ -127,19 +128,19 @@ Deno.test("analyzeStat: by CPU, each event has a row of each CPU in the order of
   assertEquals([rounds[0]?.time, rounds[0]?.duration], [900n, 900]);
 });
 
-Deno.test("analyzeStat: all CPUs together are summed, and extrapolated together", async () => {
+Deno.test("analyzeStat: all CPUs together are summed up, and extrapolated together", async () => {
   const { rounds } = await stat({
     mode: 1,
     cpus: [0, 1],
     rounds: [[900, [[0, 0, 0, 10, 100, 50], [0, 1, 0, 30, 100, 100], [1, 0, 0, 5, 0]]]],
   });
-  // (10 + 30) * (100 + 100) / (50 + 100), and nothing was enabled for the other event.
+  // (10 + 30) * (100 + 100) / (50 + 100); the other event was never enabled.
   assertEquals(rounds.map(texts), [["/2 0 53", "/2 1 not counted"]]);
   const [row] = rounds[0]?.rows ?? [];
   assertEquals([row?.enabled, row?.running], [200n, 150n]);
 });
 
-Deno.test("analyzeStat: without scaling, a count is what the counter stood at", async () => {
+Deno.test("analyzeStat: without scaling, a count is the counter's value", async () => {
   const { rounds } = await stat({ mode: 1, scale: 0, rounds: [[9, [[0, -1, 0, 10, 100, 50]]]] });
   assertEquals(rounds.map(texts), [["/0 0 10", "/0 1 not supported"]]);
 });
@@ -153,7 +154,7 @@ Deno.test("analyzeStat: by CPU, counters are extrapolated one by one", async () 
   assertEquals(texts(rounds[0] as StatCounts).slice(0, 2), ["CPU0/1 0 20", "CPU1/1 0 not counted"]);
 });
 
-Deno.test("analyzeStat: an interval has what was counted since the one before, and its own length", async () => {
+Deno.test("analyzeStat: an interval has the counts since the previous one, and its own length", async () => {
   const { report, rounds } = await stat({
     mode: 1,
     interval: 5,
@@ -179,7 +180,7 @@ Deno.test("analyzeStat: by thread, each event has its threads, the largest count
   assertEquals(rounds.map(texts), [["cat-71/0 0 8", "sh-70/0 0 3", "sh-70/0 1 9", "cat-71/0 1 1"]]);
 });
 
-Deno.test("analyzeStat: a grouping that the recording cannot show is said, and CPUs are shown", async () => {
+Deno.test("analyzeStat: an unsupported grouping is reported, and CPUs are shown", async () => {
   const rounds = [[9, [[0, 0, 0, 3, 5]]]] as const;
   const { report } = await stat({ mode: 1, cpus: [0], rounds }, { by: "socket" });
   assertEquals([report.by, report.wanted], ["cpu", "socket"]);
@@ -187,7 +188,7 @@ Deno.test("analyzeStat: a grouping that the recording cannot show is said, and C
   assertEquals([threads.report.by, threads.report.wanted], ["all", "node"]);
 });
 
-Deno.test("analyzeStat: positions in the map of CPUs, which older perf wrote, become CPUs", async () => {
+Deno.test("analyzeStat: positions in the CPU map, which older perf wrote, become CPU numbers", async () => {
   const { rounds } = await stat({
     mode: 0,
     cpus: [4, 6],
@@ -196,13 +197,13 @@ Deno.test("analyzeStat: positions in the map of CPUs, which older perf wrote, be
   assertEquals(texts(rounds[0] as StatCounts).slice(0, 2), ["CPU4/1 0 3", "CPU6/1 0 8"]);
 });
 
-Deno.test("analyzeStat: a recording that was cut off has its counts, and no length", async () => {
+Deno.test("analyzeStat: a truncated recording has its counts, and no length", async () => {
   const { report, rounds } = await stat({ mode: 1, rounds: [[undefined, [[0, -1, 0, 3, 5]]]] });
   assertEquals([report.isCut, report.rounds, rounds[0]?.duration], [true, 1, undefined]);
   assertEquals(rounds.map(texts), [["/0 0 3", "/0 1 not supported"]]);
 });
 
-Deno.test("analyzeStat: a record of an event that is not known is counted as unknown", async () => {
+Deno.test("analyzeStat: a record of an unknown event is counted as unknown", async () => {
   const { report, rounds } = await stat({
     mode: 1,
     rounds: [[9, [[5, -1, 0, 3, 5], [0, -1, 0, 4, 5]]]],

@@ -4,7 +4,7 @@ import type { StatMetric } from "./stat_metrics.ts";
 
 /** Widths of columns, as in perf. */
 const WIDTH = { count: 18, unit: 4, event: 32, metric: 35 };
-/** What heads the columns of intervals, by what counts are summed up by. */
+/** Heads of the group columns by aggregation. */
 const HEADS: Readonly<Record<StatGrouping, string>> = {
   all: "",
   cpu: " CPU    ",
@@ -15,10 +15,10 @@ const HEADS: Readonly<Record<StatGrouping, string>> = {
   node: " node   cpus",
   thread: "             comm-pid",
 };
-/** Intervals after which the heading comes again. */
+/** Number of intervals after which the heading is repeated. */
 const HEAD_EVERY = 25;
 
-/** The name of a group and how many CPUs it has, in its columns. */
+/** Name and number of CPUs of a group, in its columns. */
 function groupText({ name, cpus }: StatRow["group"], by: StatGrouping): string {
   const text = visible(name);
   const count = ` ${String(cpus).padStart(4)} `;
@@ -27,7 +27,7 @@ function groupText({ name, cpus }: StatRow["group"], by: StatGrouping): string {
       return name === "" ? "" : `${text.padEnd(10)} `;
     case "core":
     case "die": {
-      // The last number has a column of its own.
+      // The last number has its own column.
       const at = text.lastIndexOf("-") + 2;
       return text.slice(0, at) + text.slice(at).padEnd(8) + count;
     }
@@ -45,21 +45,21 @@ function groupText({ name, cpus }: StatRow["group"], by: StatGrouping): string {
   }
 }
 
-/** A metric as text, without the mark before it. */
+/** Formats a metric without the mark before it. */
 function metricText({ value, digits, sign }: StatMetric): string {
   const width = { 0: 8, 1: 8, 2: 7, 3: 8 }[digits] ?? 8;
   const text = value.toFixed(digits).padStart(width);
   return `${text}${sign === "%" && digits === 3 ? " " : ""}${sign ?? ""}`;
 }
 
-/** Seconds with nine digits. */
+/** Formats seconds with nine decimals. */
 function seconds(ns: bigint, width: number): string {
   return `${String(ns / 1_000_000_000n).padStart(width)}.${
     String(ns % 1_000_000_000n).padStart(9, "0")
   }`;
 }
 
-/** The lines of one row: its count, and the metrics beyond the first one. */
+/** The lines of a row: its count, and the metrics after the first one. */
 function rowLines(row: StatRow, by: StatGrouping, prefix: string, unitWidth: number): string[] {
   const { state, value, unit, name, metrics, enabled, running } = row;
   const group = groupText(row.group, by);
@@ -83,7 +83,7 @@ function rowLines(row: StatRow, by: StatGrouping, prefix: string, unitWidth: num
 }
 
 /**
- * The text of `perf stat report`, as lines.
+ * The text of `perf stat report` as lines.
  *
  * @example
  * ```ts
@@ -105,7 +105,7 @@ function rowLines(row: StatRow, by: StatGrouping, prefix: string, unitWidth: num
 export class StatText {
   #rounds = 0;
 
-  /** The lines of an interval, or of all that was counted. */
+  /** The lines of an interval, or of the total. */
   round(
     { time, duration, rows }: StatCounts,
     { by, interval, command }: Pick<StatReport, "by" | "interval" | "command">,
@@ -141,7 +141,7 @@ export const STAT_COLUMNS = [
   ...["enabled", "running", "metric", "metric_unit"],
 ] as const;
 
-/** A row of counts as an object of JSON; `metrics` has what is computed of several counts. */
+/** A row of counts as a JSON object; `metrics` has the computed metrics. */
 export function statRow(
   { time, duration }: StatCounts,
   row: StatRow,
@@ -166,8 +166,8 @@ export function statRow(
 }
 
 /**
- * The same as rows of CSV, in the order of {@link STAT_COLUMNS}. Each further metric has a row of state `metric`,
- * without counts.
+ * A row of counts as CSV rows with the columns {@link STAT_COLUMNS}. Each further metric has a row
+ * with the state `metric`, without counts.
  */
 export function statCells(counts: StatCounts, row: StatRow): unknown[][] {
   const { metrics, event_index: _, ...rest } = statRow(counts, row);

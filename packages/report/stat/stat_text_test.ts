@@ -30,14 +30,14 @@ function counts(...rows: StatRow[]): StatCounts {
   return { time: 5_077_940n, duration: 5_077_940, rows };
 }
 
-/** The line of a row that is grouped. */
+/** The line of a row with a group. */
 function grouped(by: StatGrouping, name: string, row: StatRow = CLOCK): string | undefined {
   const text = new StatText();
   const group = { name, cpus: 2 };
   return text.round(counts({ ...row, group }), { by, interval: 5, command: undefined })[1];
 }
 
-Deno.test("StatText: intervals are lines as perf 6.1 prints them, below one heading", () => {
+Deno.test("StatText: intervals are lines of perf 6.1, below one heading", () => {
   const text = new StatText();
   const report = { by: "all", interval: 5, command: undefined } as const;
   assertEquals(text.round(counts(CLOCK, FAULTS), report), [
@@ -48,14 +48,14 @@ Deno.test("StatText: intervals are lines as perf 6.1 prints them, below one head
   assertEquals(text.round(counts(CLOCK), report).length, 1);
 });
 
-Deno.test("StatText: the heading comes again after 25 intervals", () => {
+Deno.test("StatText: the heading is repeated after 25 intervals", () => {
   const text = new StatText();
   const report = { by: "cpu", interval: 5, command: undefined } as const;
   const heads = Array.from({ length: 51 }, () => text.round(counts(), report).length);
   assertEquals(heads.flatMap((lines, i) => lines > 0 ? [i] : []), [0, 25, 50]);
 });
 
-Deno.test("StatText: each grouping has columns of its own", () => {
+Deno.test("StatText: each grouping has its own columns", () => {
   const tail = "              8.78 msec cpu-clock";
   assertEquals(grouped("cpu", "CPU1"), `     0.005077940 CPU1       ${tail}`);
   assertEquals(grouped("cpu", ""), `     0.005077940 ${tail}`);
@@ -70,7 +70,7 @@ Deno.test("StatText: each grouping has columns of its own", () => {
   assertEquals(grouped("thread", "a-b-77"), `     0.005077940              a-b-77       ${tail}`);
 });
 
-Deno.test("StatText: one count at the end has the command above, the time below", () => {
+Deno.test("StatText: a single count has the command above and the time below", () => {
   const text = new StatText();
   const report = { by: "all", interval: 0, command: ["sleep", "1"] } as const;
   assertEquals(text.round({ ...counts(FAULTS), time: 12_000_000_345n }, report), [
@@ -86,7 +86,7 @@ Deno.test("StatText: one count at the end has the command above, the time below"
   assertEquals(cut, ["", " Performance counter stats for 'pipe':", "", ""]);
 });
 
-Deno.test("StatText: a second metric has a line of its own, and the share of the time stands behind the last", () => {
+Deno.test("StatText: a second metric has its own line, and the share of the time is behind the last one", () => {
   const text = new StatText();
   const report = { by: "all", interval: 5, command: undefined } as const;
   const metrics = [
@@ -104,7 +104,7 @@ Deno.test("StatText: a second metric has a line of its own, and the share of the
   assertEquals(rest, []);
 });
 
-Deno.test("StatText: an event without a count says why, and a long unit widens its column", () => {
+Deno.test("StatText: an event without a count has the reason, and a long unit widens its column", () => {
   const report = { by: "all", interval: 5, command: undefined } as const;
   const none = { ...FAULTS, state: "not counted", value: 0n, metrics: [] } as const;
   const [head, first, second] = new StatText().round(
@@ -116,7 +116,7 @@ Deno.test("StatText: an event without a count says why, and a long unit widens i
   assertEquals(second, "     0.005077940    <not supported> Joules page-faults");
 });
 
-Deno.test("statRow: a counted row has its value, and none has what is not known", () => {
+Deno.test("statRow: a counted row has its value, other rows have no unknown values", () => {
   assertEquals(statRow(counts(), { ...FAULTS, group: { name: "S0", cpus: 4 } }), {
     time: 5_077_940n,
     duration: 5_077_940,
@@ -141,7 +141,7 @@ Deno.test("statRow: a counted row has its value, and none has what is not known"
   ]);
 });
 
-Deno.test("statCells: a row has a cell for each column, and each further metric a row without counts", () => {
+Deno.test("statCells: a row has a cell per column, and each further metric a row without counts", () => {
   const more = [{ value: 1, unit: "a", digits: 1 }, { value: 2, unit: "b", digits: 1 }];
   const rows = statCells(counts(), { ...FAULTS, metrics: more });
   assertEquals(rows.map(({ length }) => length), [STAT_COLUMNS.length, STAT_COLUMNS.length]);

@@ -1,11 +1,11 @@
-/** The table of remedies: what helps for each reason why an address has no function. */
+/** The table of remedies: what to do for each reason of an address without a function. */
 import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
 import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
 
-/** What helps where callers are addresses at which nothing was mapped. */
+/** Remedy for callers at unmapped addresses. */
 const CALLERS = "record callers with --call-graph dwarf, or build with -fno-omit-frame-pointer";
 
-/** Downloads files by their build ids. */
+/** The command that downloads files by build id. */
 export const FETCH = "perfdata symbols fetch";
 
 type Remedy = (of: Pick<ObjectTrust, "object">, runtime?: string) => string;
@@ -33,7 +33,7 @@ const REMEDIES: Readonly<Record<UnresolvedCause, Remedy>> = {
   "unmapped": () => CALLERS,
 };
 
-/** Runtimes that compile at run time, by names of their files, and how each writes a perf map. */
+/** Runtimes with JIT compilers by file name, with their way to write a perf map. */
 const RUNTIMES: readonly (readonly [files: readonly string[], remedy: string])[] = [
   [["libjvm.so"], "write /tmp/perf-PID.map (java -XX:+DumpPerfMapAtExit)"],
   [["node", "libnode.so"], "write /tmp/perf-PID.map (node --perf-basic-prof)"],
@@ -41,7 +41,7 @@ const RUNTIMES: readonly (readonly [files: readonly string[], remedy: string])[]
   [["libcoreclr.so"], "write /tmp/perf-PID.map (DOTNET_PerfMapEnabled=1)"],
 ];
 
-/** How the runtimes among all objects of a recording write perf maps; `undefined` if there is no known one. */
+/** How the runtimes among a recording's objects write perf maps; `undefined` if none is known. */
 export function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string | undefined {
   const names = objects.map(({ object }) =>
     object?.path.slice(object.path.lastIndexOf("/") + 1) ?? ""
@@ -55,7 +55,7 @@ export function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string 
 }
 
 /**
- * What helps most of the addresses of an object that have no function; `undefined` if all have one.
+ * The remedy for most of an object's addresses without a function; `undefined` if all have one.
  *
  * @param maps How its runtimes write perf maps: {@linkcode mapsOf} of all objects.
  */
@@ -74,19 +74,19 @@ export function remedyOf(
   return most === undefined ? undefined : REMEDIES[most](of, maps);
 }
 
-/** A remedy, what it is for, and how many samples and addresses that is. */
+/** A remedy with its objects, and their samples and addresses. */
 export interface Remedied {
-  /** What to do. */
+  /** The remedy. */
   readonly remedy: string;
-  /** The objects, those with most samples first. */
+  /** The objects, by descending samples. */
   readonly objects: readonly ObjectTrust[];
-  /** Their samples without a function. */
+  /** Samples without a function in these objects. */
   readonly samples: number;
-  /** Their addresses without one. */
+  /** Addresses without a function in these objects. */
   readonly addresses: number;
 }
 
-/** What helps, that which names most samples first. */
+/** The remedies, by descending samples. */
 export function remediesOf({ objects }: Pick<SymbolTrust, "objects">): Remedied[] {
   const maps = mapsOf(objects);
   const found = new Map<string, ObjectTrust[]>();
@@ -107,10 +107,10 @@ export function remediesOf({ objects }: Pick<SymbolTrust, "objects">): Remedied[
   })).sort((a, b) => b.samples - a.samples || b.addresses - a.addresses);
 }
 
-/** What would help most of a profile, as the end of its line of trust: names, and callers. */
+/** The best remedies for a profile, as the end of its line of trust: for names, and for callers. */
 export function remedyText(trust: SymbolTrust, callersLost = false): string {
   const [first] = remediesOf(trust);
-  // Where all samples have names, what lacks them is callers alone.
+  // If all samples have names, only callers lack them.
   const isNamed = trust.all.samples > 0 && trust.resolved.samples === trust.all.samples;
   const remedies = first === undefined || (isNamed && first.remedy === FETCH) ? [] : [first.remedy];
   if (callersLost && !remedies.includes(CALLERS)) remedies.push(CALLERS);

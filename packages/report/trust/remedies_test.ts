@@ -1,15 +1,15 @@
-/** What helps where names are missing: a table by cause. */
+/** Remedies for missing names, by reason. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { UNRESOLVED_CAUSES } from "@perfdata/symbols/trust-report";
 import { remediesOf, remedyOf } from "./remedies.ts";
 import { trustedObject as object } from "./trust_testing.ts";
 
-Deno.test("remedies: each cause has one, sorted by samples", () => {
+Deno.test("remediesOf: each reason has a remedy, sorted by samples", () => {
   for (const cause of UNRESOLVED_CAUSES) {
     for (const id of [undefined, "ab".repeat(20)]) {
       const remedy = remedyOf(object("/a", cause, 5, id)) ?? "";
       assertMatch(remedy, /record|perfdata|--\w+|perf-PID|install/, cause);
-      // By build id alone can a file be asked for.
+      // Only a build id can be used for a download.
       if (id === undefined) assert(!remedy.includes("symbols fetch"), cause);
     }
   }

@@ -1,10 +1,10 @@
-/** How far names can be trusted, in lines for messages. */
+/** How far names can be trusted, as lines for messages. */
 import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
 import type { SymbolTrust } from "@perfdata/session/symbols";
 import { CONTESTED_MAP } from "@perfdata/symbols/trust-report";
 import { remedyText } from "./remedies.ts";
 
-/** Files that were not used, and why; and what is wrong with those that were: each once. */
+/** Refused files with the reason, and errors in used files, each once. */
 export function refusedLines({ objects }: SymbolTrust): string[] {
   const lines: string[] = [];
   for (const { refused, faults, faultCount, object } of objects) {
@@ -22,24 +22,24 @@ export function refusedLines({ objects }: SymbolTrust): string[] {
   return [...new Set(lines)];
 }
 
-/** Why addresses have no function, most first: `file missing (12), JIT (3)`. */
+/** Reasons for addresses without a function, most frequent first: `file missing (12), JIT (3)`. */
 export function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): string {
   return [...unresolved].filter(([, { addresses }]) => addresses > 0)
     .sort(([, a], [, b]) => b.addresses - a.addresses)
     .map(([cause, { addresses }]) => `${cause} (${addresses})`).join(", ");
 }
 
-/** What is said of names besides those that are unverified or missing. */
+/** Options of {@link trustLines}. */
 export interface TrustLinesOptions {
-  /** Say how many of each object have a function, and which files were not used. */
+  /** Whether to list objects with their numbers of functions, and refused files. */
   readonly verbose: boolean;
-  /** What shares are of: samples without it. */
+  /** Unit of the shares; default samples. */
   readonly counted?: string | undefined;
 }
 
 /**
- * How many addresses have no function and why; files that mislead, and names that nothing verifies, before.
- * Nothing where no names were looked up.
+ * Lines about addresses without a function, preceded by misleading files and unverified names.
+ * Empty if no names were looked up.
  */
 export function trustLines(
   trust: SymbolTrust | undefined,
@@ -77,8 +77,8 @@ function verboseLines(trust: SymbolTrust, counted: string): string[] {
 }
 
 /**
- * Which files mislead: those larger than what is read of a file, whose names and lines are not all there, perf
- * maps that name an address several times, and jitdump files with times of another clock.
+ * Misleading files: too large ones, whose names and lines are incomplete, perf maps that name an
+ * address several times, and jitdump files with another clock.
  */
 export function misleadingLines(trust: SymbolTrust, counted = "samples"): string[] {
   const misleading = trust.objects.flatMap(({ object, faults }) =>
@@ -90,7 +90,7 @@ export function misleadingLines(trust: SymbolTrust, counted = "samples"): string
   return [...newestLines(trust, counted), ...misleading];
 }
 
-/** The share of samples that have the name of the newest JIT code at their address. */
+/** Share of the samples with the name of the newest JIT-compiled code at their address. */
 function newestLines(trust: SymbolTrust, counted: string): string[] {
   const { newest } = trust;
   return newest.addresses === 0 ? [] : [
@@ -101,7 +101,7 @@ function newestLines(trust: SymbolTrust, counted: string): string[] {
   ];
 }
 
-/** Whose names nothing verifies, and the share of samples that have one; in tables they have a mark. */
+/** Objects with unverified names, which tables mark, and the share of their samples. */
 export function unverifiedLines(trust: SymbolTrust, counted = "samples"): string[] {
   const { unverified, objects } = trust;
   if (unverified.addresses === 0) return [];

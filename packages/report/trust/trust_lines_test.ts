@@ -1,11 +1,11 @@
-/** Lines and tables of how far names can be trusted, of objects laid out by hand. */
+/** Lines and tables about trust in objects laid out by hand. */
 import { assertEquals } from "@std/assert";
 import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
 import { causesText, misleadingLines, refusedLines, trustLines } from "./trust_lines.ts";
 import { trustedObject } from "./trust_testing.ts";
 import { trustJson, trustText } from "./trust_text.ts";
 
-/** Trust in some objects: the sums of their counts. */
+/** Trust in some objects: sums of their counts. */
 function trustOf(...objects: ObjectTrust[]): SymbolTrust {
   const sum = (of: (object: ObjectTrust) => { samples: number; addresses: number } | undefined) => {
     const samples = objects.reduce((sum, object) => sum + (of(object)?.samples ?? 0), 0);
@@ -36,7 +36,7 @@ const REFUSED: ObjectTrust = {
   unverified: { addresses: 1, samples: 1, period: 1 },
 };
 
-Deno.test("trust lines: missing files give their share, causes by addresses, and the remedy", () => {
+Deno.test("trustLines: missing files give share, reasons by addresses, and the remedy", () => {
   assertEquals(trustLines(undefined, { verbose: true }), []);
   assertEquals(trustLines(trustOf(MISSING), { verbose: false, counted: "callers" }), [
     "1 of 3 addresses (0.00% of callers) have a function; without: file missing (2); " +
@@ -45,7 +45,7 @@ Deno.test("trust lines: missing files give their share, causes by addresses, and
   assertEquals(causesText(trustOf(MISSING, REFUSED)), "file missing (2), build id differs (2)");
 });
 
-Deno.test("trust lines: verbose gives each object, refused files and faults once", () => {
+Deno.test("trustLines: verbose lists each object, refused files and errors once", () => {
   const refused = [
     `/tmp/other: not used: build id differs (it is cd, recorded was ${id})`,
     "/usr/bin/other: 2 GB is too large",
@@ -63,7 +63,7 @@ Deno.test("trust lines: verbose gives each object, refused files and faults once
   ]);
 });
 
-Deno.test("trust lines: files that mislead are said without verbose", () => {
+Deno.test("trustLines: misleading files are listed without verbose", () => {
   assertEquals(misleadingLines(trustOf(REFUSED)), ["/usr/bin/other: 2 GB is too large"]);
   const newest = { ...MISSING, newest: { addresses: 1, samples: 1, period: 1 } };
   assertEquals(misleadingLines(trustOf(newest)), [
@@ -72,7 +72,7 @@ Deno.test("trust lines: files that mislead are said without verbose", () => {
   ]);
 });
 
-Deno.test("trust text: tables of all and of objects, and what helps with what was looked for", () => {
+Deno.test("trustText: tables of the total and of objects, remedies with the searched places", () => {
   const looked = { ...MISSING, looked: ["/usr/lib/debug/gone"] };
   const trust = trustOf(looked);
   assertEquals(

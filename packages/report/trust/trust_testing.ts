@@ -1,10 +1,10 @@
-/** Objects whose names were looked up, laid out by hand. */
+/** Objects with looked-up names, laid out by hand. */
 import type { ObjectTrust } from "@perfdata/session/symbols";
 import { UNRESOLVED_CAUSES } from "@perfdata/symbols/trust-report";
 
 const count = (addresses: number, samples: number) => ({ addresses, samples, period: samples });
 
-/** An object with three addresses, one of which has a function; the others have none for a cause. */
+/** An object with three addresses. One has a function, the others lack it for a reason. */
 export function trustedObject(
   path: string,
   cause: string,

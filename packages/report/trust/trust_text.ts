@@ -1,4 +1,4 @@
-/** How far the names of a recording can be trusted, as tables and as JSON. */
+/** How far the names of a recording can be trusted, as tables and JSON. */
 import { visible } from "@perfdata/format/visible";
 import type {
   ObjectTrust,
@@ -10,11 +10,11 @@ import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unw
 import { FETCH, mapsOf, remediesOf, remedyOf } from "./remedies.ts";
 import { causesText } from "./trust_lines.ts";
 
-/** A share; nothing of nothing. */
+/** Formats a share; `-` of nothing. */
 export const percent = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
 
-/** Columns, the last one not padded. */
+/** Formats columns. The last one is not padded. */
 function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -30,15 +30,15 @@ function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>
   ).join("");
 }
 
-/** How trust is shown. */
+/** Options of {@link trustText}. */
 export interface TrustTextOptions {
-  /** What a user types to download files by their build ids. */
+  /** The command that downloads files by build id. */
   readonly fetch: string;
-  /** Whether periods are of one event: those of several have no common unit. */
+  /** Whether all periods are of one event. Those of several have no common unit. */
   readonly hasPeriods: boolean;
 }
 
-/** Shares of samples, periods and addresses that have names; the same of each object; and what helps. */
+/** Shares of samples, periods and addresses with names, in total and by object; and remedies. */
 export function trustText(trust: SymbolTrust, { fetch, hasPeriods }: TrustTextOptions): string {
   const { all } = trust;
   const share = (what: string, counted: TrustCount): string[] => [
@@ -79,10 +79,10 @@ export function trustText(trust: SymbolTrust, { fetch, hasPeriods }: TrustTextOp
   return `${summary}\n${objects}${remediesText(trust, fetch)}`;
 }
 
-/** Objects of which is listed where their files were looked for; `--json` has all. */
+/** Limit of the objects whose searched places are listed. `--json` has all. */
 const LISTED = 20;
 
-/** What helps, of which objects, and where was looked for those that have no file. */
+/** Remedies with their objects, and the places that were searched for missing files. */
 function remediesText(trust: SymbolTrust, fetch: string): string {
   const share = (samples: number) => percent(samples, trust.all.samples);
   const lines = remediesOf(trust).flatMap(({ remedy, objects, samples }) => [
@@ -104,19 +104,19 @@ function remediesText(trust: SymbolTrust, fetch: string): string {
 const byCause = (unresolved: ObjectTrust["unresolved"]) =>
   Object.fromEntries([...unresolved].filter(([, { addresses }]) => addresses > 0));
 
-/** How stacks were unwound. */
+/** Results of unwinding. */
 export interface UnwoundStacks {
-  /** In all, by process, and by object in which they ended too early. */
+  /** In total, by process, and by object in which stacks ended too early. */
   readonly rows: readonly UnwoundRow[];
-  /** In one line; empty where there were no copies of stacks. */
+  /** Summary in one line; empty without stack copies. */
   readonly text: string;
-  /** Bytes of stacks that were copied. */
+  /** Copied bytes of stacks. */
   readonly copied: number;
-  /** Bytes of them that were needed. */
+  /** Needed bytes of the copies. */
   readonly needed: number;
 }
 
-/** How the stacks of a recording were unwound. */
+/** Results of unwinding a recording's stacks. */
 export function unwoundStacks({ engine }: Pick<RecordedAddresses, "engine">): UnwoundStacks {
   const { copied = 0, needed = 0 } = engine?.unwound ?? {};
   return engine === undefined
@@ -124,7 +124,7 @@ export function unwoundStacks({ engine }: Pick<RecordedAddresses, "engine">): Un
     : { rows: unwoundRows(engine), text: unwoundText(engine, true) ?? "", copied, needed };
 }
 
-/** How stacks were unwound: in all, by process, and by object in which they ended too early. */
+/** Table of results: in total, by process, and by object in which stacks ended too early. */
 export function unwoundTable({ rows, text }: UnwoundStacks): string {
   if (rows.length === 0) return "";
   const titles = [
@@ -150,7 +150,7 @@ export function unwoundTable({ rows, text }: UnwoundStacks): string {
   return `\nstacks: ${text}\n\n${table}`;
 }
 
-/** The same as a value of JSON. */
+/** Trust and results of unwinding as a JSON value. */
 export function trustJson(
   trust: SymbolTrust,
   stacks: UnwoundStacks,

@@ -8,13 +8,13 @@ import {
 import type { PerfDataReader } from "@perfdata/format";
 import { recordedFeatures } from "./recorded_features.ts";
 
-/** More than any machine has: a list of a damaged file ends there. */
+/** Limit of the CPUs in a list, which bounds the work for a damaged file. */
 const MOST_CPUS = 1 << 16;
 
-/** Features that came as records, by number: those of a pipe. */
+/** Feature sections of a pipe's records, by number. */
 export type StreamFeatures = Map<number, Uint8Array>;
 
-/** The core, die and socket that a CPU is of. */
+/** The core, die and socket of a CPU. */
 export interface CpuPlace {
   /** Number of the core in its die. */
   readonly core: number;
@@ -25,9 +25,9 @@ export interface CpuPlace {
 }
 
 /**
- * By CPU: its NUMA node, where the recording says so.
+ * Reads the NUMA node of each CPU, if it is recorded.
  *
- * @param stream Features that came as records.
+ * @param stream Features from a pipe's records.
  */
 export async function recordedNodes(
   reader: PerfDataReader,
@@ -45,9 +45,10 @@ export async function recordedNodes(
 }
 
 /**
- * By CPU: its core, die and socket, if the recording says so. Machines with one die in a socket have die 0.
+ * Reads core, die and socket of each CPU, if they are recorded. Machines with one die per socket
+ * have die 0.
  *
- * @param stream Features that came as records.
+ * @param stream Features from a pipe's records.
  */
 export async function recordedCpus(
   reader: PerfDataReader,
@@ -67,18 +68,18 @@ export async function recordedCpus(
   }));
 }
 
-/** A cache, and the first of the CPUs that share it: its number. */
+/** A cache. It is identified by its level and the first CPU that shares it. */
 export interface CpuCache {
-  /** 1 for the cache next to the CPU, and so on outwards. */
+  /** Level of the cache, 1 being next to the CPU. */
   readonly level: number;
-  /** The first CPU that has it. */
+  /** First CPU that shares it. */
   readonly first: number;
 }
 
 /**
- * By CPU: its caches of data, the outermost last, where the recording says so.
+ * Reads the data caches of each CPU, outermost last, if they are recorded.
  *
- * @param stream Features that came as records.
+ * @param stream Features from a pipe's records.
  */
 export async function recordedCaches(
   reader: PerfDataReader,
@@ -105,7 +106,7 @@ export async function recordedCaches(
   return caches;
 }
 
-/** The CPUs of a list such as `0-3,8`. */
+/** The CPUs in a list such as `0-3,8`. */
 function cpusIn(list: string): number[] {
   const cpus: number[] = [];
   for (const range of list.split(",")) {
@@ -118,10 +119,10 @@ function cpusIn(list: string): number[] {
 }
 
 /**
- * Finds the NUMA node that physical memory is of, where the recording says so.
+ * Reads the NUMA nodes of physical memory, if they are recorded.
  *
- * @param stream Features that came as records.
- * @returns The node of an address in two halves; -1 if that is not known.
+ * @param stream Features from a pipe's records.
+ * @returns A function that finds the node of an address given in two halves; -1 if it is unknown.
  */
 export async function recordedMemory(
   reader: PerfDataReader,
