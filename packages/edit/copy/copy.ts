@@ -151,7 +151,7 @@ class Copy {
   #begun = false;
   /** Whether records after the head of a pipe were seen. */
   #pastHead = false;
-  #taken = 0;
+  #reportedBytes = 0;
   /** Byte order of the output. */
   #littleEndian = true;
 
@@ -169,7 +169,7 @@ class Copy {
     const output = this.#output;
     const { keepCompressed = false, progress, settled } = this.#options;
     if (!reader.isPipe) {
-      await this.#begin();
+      await this.#beginOutput();
       if (reader.fileSize !== undefined) await this.#fileFeatures();
     }
     const read = this.#options.batches ?? ((how: BatchOptions) => reader.batches(how));
@@ -181,10 +181,10 @@ class Copy {
         await settled(records);
       }
       const { recordBytes, payloadBytes } = reader.stats;
-      progress?.(recordBytes + payloadBytes - this.#taken);
-      this.#taken = recordBytes + payloadBytes;
+      progress?.(recordBytes + payloadBytes - this.#reportedBytes);
+      this.#reportedBytes = recordBytes + payloadBytes;
     }
-    if (!this.#begun) await this.#begin();
+    if (!this.#begun) await this.#beginOutput();
     await this.#pieces.flush();
     if (this.#edit.after !== undefined) await output.write(this.#edit.after());
     if (!reader.isPipe && reader.fileSize === undefined) await this.#fileFeatures();
@@ -197,7 +197,7 @@ class Copy {
     return this.#stats;
   }
 
-  async #begin(): Promise<void> {
+  async #beginOutput(): Promise<void> {
     this.#begun = true;
     const { events, littleEndian, header, data, seams } = this.#reader;
     const isSame = changesNothing(this.#edit) && this.#options.batches === undefined &&
@@ -267,7 +267,7 @@ class Copy {
       let isHead = false;
       if (batch.type(i) < PERF_RECORD_USER_TYPE_START) this.#pastHead = true;
       else isHead = this.#takeHead(batch, i);
-      if (!this.#begun && this.#pastHead) await this.#begin();
+      if (!this.#begun && this.#pastHead) await this.#beginOutput();
       const verdict = isHead ? DROP : edit?.record?.(batch, i) ?? KEEP;
       if (i === last) payloadKept &&= verdict !== DROP;
       // The AUXTRACE index of a file needs the offset of each AUXTRACE record.

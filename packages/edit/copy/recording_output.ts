@@ -100,15 +100,15 @@ export class FileOutput implements RecordingOutput {
     const { dataOffset, ...given } = head;
     const size = given.attrSize ?? longestAttr(given.events);
     // perf expects the section of the ids right after as many bytes as the attr's `size`.
-    const rest = given.attrSize !== undefined ? given : {
+    const resized = given.attrSize !== undefined ? given : {
       ...given,
       events: given.events.map((event) => ({ ...event, attr: { ...event.attr, size } })),
     };
-    const ids = rest.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);
-    const least = PERF_FILE_HEADER_SIZE + ids + rest.events.length *
+    const ids = resized.events.reduce((sum, { ids = [] }) => sum + 8 * ids.length, 0);
+    const least = PERF_FILE_HEADER_SIZE + ids + resized.events.length *
         (size + prefixSize(perfFileSection));
     this.#writer = await PerfDataWriter.file(this.#sink, {
-      ...rest,
+      ...resized,
       ...(dataOffset !== undefined && dataOffset >= least ? { dataOffset } : {}),
     });
   }

@@ -34,7 +34,7 @@ const SNOOP = { NA: 1, NONE: 2, HIT: 4 };
 const TLB = { HIT: 2, MISS: 4, WALKER: 0x20 };
 const NUMBER = { L1: 1, L2: 2, L3: 3, RAM: 13, NA: 15 };
 const PEER = 2;
-const AT = { LEVEL: 5n, SNOOP: 19n, TLB: 26n, NUMBER: 33n, REMOTE: 37n, SNOOPX: 38n };
+const SHIFT = { LEVEL: 5n, SNOOP: 19n, TLB: 26n, NUMBER: 33n, REMOTE: 37n, SNOOPX: 38n };
 
 /** Fields of `perf_mem_data_src` that an SPE record provides. */
 interface Source {
@@ -99,7 +99,8 @@ export function accessOf(record: SpeRecord, midr: bigint): bigint {
   const translated = (events & (EVENT.TLB_ACCESS | EVENT.TLB_WALK)) === 0
     ? 0
     : TLB.WALKER | ((events & EVENT.TLB_WALK) !== 0 ? TLB.MISS : TLB.HIT);
-  return BigInt(isStore ? OP.STORE : OP.LOAD) | BigInt(level) << AT.LEVEL |
-    BigInt(snoop) << AT.SNOOP | BigInt(translated) << AT.TLB | BigInt(number) << AT.NUMBER |
-    BigInt(remote) << AT.REMOTE | BigInt(snoopx) << AT.SNOOPX;
+  return BigInt(isStore ? OP.STORE : OP.LOAD) | BigInt(level) << SHIFT.LEVEL |
+    BigInt(snoop) << SHIFT.SNOOP | BigInt(translated) << SHIFT.TLB |
+    BigInt(number) << SHIFT.NUMBER |
+    BigInt(remote) << SHIFT.REMOTE | BigInt(snoopx) << SHIFT.SNOOPX;
 }

@@ -160,8 +160,8 @@ export class SpeSamples implements Edit {
       read_format: speEvent?.attr.read_format ?? 0n,
     };
     attr.flags = { ...attr.flags, sample_id_all: flags.sample_id_all };
-    for (const which of ["exclude_user", "exclude_kernel", "exclude_hv"] as const) {
-      attr.flags[which] = flags[which];
+    for (const flag of ["exclude_user", "exclude_kernel", "exclude_hv"] as const) {
+      attr.flags[flag] = flags[flag];
     }
     this.#id = (speEvent?.ids[0] ?? 0n) + ID_OFFSET;
     this.#event = new PerfEvent(attr, [this.#id], () => "aarch64");
@@ -206,10 +206,10 @@ export class SpeSamples implements Edit {
           const { cpu, time } = record.sample_id ?? {};
           if (cpu === undefined || time === undefined) continue;
           if ((record.misc & PERF_RECORD_MISC_SWITCH_OUT) === 0) continue;
-          const of = switches.get(cpu) ?? { times: [], tids: [] };
-          switches.set(cpu, of);
-          of.times.push(time);
-          of.tids.push(record.body.next_prev_tid);
+          const list = switches.get(cpu) ?? { times: [], tids: [] };
+          switches.set(cpu, list);
+          list.times.push(time);
+          list.tids.push(record.body.next_prev_tid);
         }
       }
     }

@@ -39,14 +39,14 @@ export class Features {
     const [first] = this.#parts as [Part];
     const littleEndian = first.input.reader.littleEndian;
     const ids = new Set(this.#parts.flatMap(({ features }) => [...features.keys()]));
-    const made: WriterFeature[] = [];
+    const features: WriterFeature[] = [];
     // The output creates the AUXTRACE index; the result is not a directory.
     ids.delete(HEADER_AUXTRACE);
     ids.delete(HEADER_DIR_FORMAT);
     for (const id of [...ids].sort((a, b) => a - b)) {
-      const own = this.#made(id);
+      const own = this.#uniteValues(id);
       if (own !== undefined) {
-        made.push({ id, bytes: encodeFeature(own, { littleEndian }) });
+        features.push({ id, bytes: encodeFeature(own, { littleEndian }) });
         continue;
       }
       // Groups refer to events by number, which changes in the result.
@@ -65,12 +65,12 @@ export class Features {
           }`,
         );
       }
-      made.push({ id, bytes });
+      features.push({ id, bytes });
     }
-    return Promise.resolve(made);
+    return Promise.resolve(features);
   }
 
-  #made(id: number): Feature | undefined {
+  #uniteValues(id: number): Feature | undefined {
     const values = this.#parts.map((part) => part.feature(id));
     if (id === HEADER_BUILD_ID) {
       const seen = new Map<string, unknown>();

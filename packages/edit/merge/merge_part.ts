@@ -62,7 +62,8 @@ export class Part {
     await copyRecording(reader, collector, {
       // A file has its features in a table; a pipe may have them anywhere.
       // Damage of the pipe is reported when it is read again.
-      batches: (options) => reader.isPipe ? reader.batches({ ...options, quiet: true }) : none(),
+      batches: (options) =>
+        reader.isPipe ? reader.batches({ ...options, quiet: true }) : noBatches(),
     });
     return new Part(input, index, collected);
   }
@@ -77,7 +78,7 @@ export class Part {
   }
 }
 
-async function* none(): AsyncGenerator<RecordBatch, void, void> {}
+async function* noBatches(): AsyncGenerator<RecordBatch, void, void> {}
 
 /** Returns the ids of an event in the result; an event without ids gets one. */
 export function idsOf(part: Part, event: PerfEvent, i: number): bigint[] {

@@ -115,7 +115,7 @@ export class Redact implements Edit {
     kept: [],
     undecoded: 0,
   };
-  readonly #what: ReadonlySet<Redaction>;
+  readonly #kinds: ReadonlySet<Redaction>;
   readonly #names: Pseudonyms | undefined;
   readonly #keep: readonly RegExp[];
   readonly #littleEndian: boolean;
@@ -130,7 +130,7 @@ export class Redact implements Edit {
    */
   constructor(reader: Pick<PerfDataReader, "littleEndian">, options: RedactOptions = {}) {
     this.#littleEndian = reader.littleEndian;
-    this.#what = options.what ?? new Set(REDACTIONS);
+    this.#kinds = options.what ?? new Set(REDACTIONS);
     this.#names = options.names;
     this.#keep = options.keep ?? [];
   }
@@ -144,7 +144,7 @@ export class Redact implements Edit {
       const record = this.#codec.decode(batch.recordBytes(i), batch.context(i));
       if (!("raw" in record)) this.#keepTexts(record.body);
     }
-    if (fields === undefined || !Object.values(fields).some((kind) => this.#what.has(kind))) {
+    if (fields === undefined || !Object.values(fields).some((kind) => this.#kinds.has(kind))) {
       return KEEP;
     }
     const context = batch.context(i);
@@ -175,8 +175,8 @@ export class Redact implements Edit {
 
   /** Replaces stacks, registers and raw data by zeros. */
   #sample(batch: RecordBatch, i: number): Verdict {
-    const what = this.#what;
-    if (!what.has("stacks") && !what.has("regs") && !what.has("raw")) return KEEP;
+    const kinds = this.#kinds;
+    if (!kinds.has("stacks") && !kinds.has("regs") && !kinds.has("raw")) return KEEP;
     const { view, events, littleEndian: le } = batch;
     const start = batch.start(i);
     const end = start + batch.size(i);
@@ -189,13 +189,13 @@ export class Redact implements Edit {
     }
     let bytes: Uint8Array | undefined;
     const zero = (kind: Redaction, at: number, size: number) => {
-      if (!what.has(kind) || at < 0 || size <= 0) return;
+      if (!kinds.has(kind) || at < 0 || size <= 0) return;
       bytes ??= batch.recordBytes(i).slice();
       bytes.fill(0, at - start, at - start + size);
       this.#count(kind);
     };
     zero("stacks", fields.stackUser, fields.stackUserSize);
-    if (what.has("stacks") && fields.callchain >= 0) {
+    if (kinds.has("stacks") && fields.callchain >= 0) {
       for (let n = 0; n < fields.callchainLength; n++) {
         const at = fields.callchain + 8 * n;
         if (!isAddress(view.getUint16(at + (le ? 6 : 0), le))) zero("stacks", at, 8);
@@ -213,11 +213,11 @@ export class Redact implements Edit {
     const options = { littleEndian: this.#littleEndian };
     const feature = decodeFeature(id, bytes, options);
     const whole = WHOLE_FEATURES[feature.name];
-    if (whole !== undefined && this.#what.has(whole)) {
+    if (whole !== undefined && this.#kinds.has(whole)) {
       this.#count(whole);
       return undefined;
     }
-    if (id === HEADER_TRACING_DATA && this.#what.has("raw")) {
+    if (id === HEADER_TRACING_DATA && this.#kinds.has("raw")) {
       this.#count("raw");
       return formatsOnly(bytes);
     }
@@ -228,7 +228,7 @@ export class Redact implements Edit {
       this.stats.undecoded++;
       return undefined;
     }
-    if (fields === undefined || !Object.values(fields).some((kind) => this.#what.has(kind))) {
+    if (fields === undefined || !Object.values(fields).some((kind) => this.#kinds.has(kind))) {
       return bytes;
     }
     const { id: same, name, value } = feature as { id: number; name: string; value: unknown };
@@ -242,7 +242,7 @@ export class Redact implements Edit {
   #value(value: unknown, fields: Readonly<Record<string, Redaction>>, name: string): unknown {
     if (Array.isArray(value)) return value.map((part) => this.#value(part, fields, name));
     const kind = fields[name];
-    if (kind !== undefined && this.#what.has(kind)) {
+    if (kind !== undefined && this.#kinds.has(kind)) {
       if (typeof value === "string") return this.#text(kind, value);
       if (value instanceof Uint8Array) return this.#bytes(kind, value);
     }

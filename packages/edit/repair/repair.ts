@@ -61,17 +61,17 @@ export async function repairRecording(
 ): Promise<RepairReport> {
   const errors: PerfDataError[] = [];
   // Reading and copying report the same errors.
-  const take: Diagnostics = (error) => {
+  const addError: Diagnostics = (error) => {
     if (!errors.some((known) => known.located() === error.located())) errors.push(error);
   };
   const changes: string[] = [];
-  const { reader, headerRebuilt, isMended } = await openDamaged(source, take, errors, changes);
+  const { reader, headerRebuilt, isMended } = await openDamaged(source, addError, errors, changes);
   const salvage = new Salvage(reader, source, errors);
   const copied = await copyRecording(reader, output, {
     edit: await RepairHead.of(reader, isMended, changes),
     batches: (options) => salvage.batches(options),
     // A feature that is cut, or outside of the file, is dropped.
-    lostFeature: take,
+    lostFeature: addError,
     progress,
   });
   return {

@@ -242,7 +242,7 @@ export function bpfProgArrays(
   const { info, data, arrays } = prog;
   const littleEndian = options.littleEndian ?? true;
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  const take = (
+  const arrayBytes = (
     bit: number,
     name: string,
     offset: bigint,
@@ -275,21 +275,24 @@ export function bpfProgArrays(
   const set = <K extends keyof BpfProgArrays>(name: K, value: BpfProgArrays[K] | undefined) => {
     if (value !== undefined) found[name] = value;
   };
-  set("jited_insns", take(0, "jited_prog_insns", i.jited_prog_insns, i.jited_prog_len, 1));
-  set("xlated_insns", take(1, "xlated_prog_insns", i.xlated_prog_insns, i.xlated_prog_len, 1));
-  set("map_ids", u32s(take(2, "map_ids", i.map_ids, i.nr_map_ids, 4)));
+  set("jited_insns", arrayBytes(0, "jited_prog_insns", i.jited_prog_insns, i.jited_prog_len, 1));
+  set(
+    "xlated_insns",
+    arrayBytes(1, "xlated_prog_insns", i.xlated_prog_insns, i.xlated_prog_len, 1),
+  );
+  set("map_ids", u32s(arrayBytes(2, "map_ids", i.map_ids, i.nr_map_ids, 4)));
   set(
     "jited_ksyms",
-    u64s(take(3, "jited_ksyms", i.jited_ksyms, i.nr_jited_ksyms, 8), i.nr_jited_ksyms, 8),
+    u64s(arrayBytes(3, "jited_ksyms", i.jited_ksyms, i.nr_jited_ksyms, 8), i.nr_jited_ksyms, 8),
   );
   set(
     "jited_func_lens",
-    u32s(take(4, "jited_func_lens", i.jited_func_lens, i.nr_jited_func_lens, 4)),
+    u32s(arrayBytes(4, "jited_func_lens", i.jited_func_lens, i.nr_jited_func_lens, 4)),
   );
   set(
     "func_info",
     split(
-      take(5, "func_info", i.func_info, i.nr_func_info, i.func_info_rec_size),
+      arrayBytes(5, "func_info", i.func_info, i.nr_func_info, i.func_info_rec_size),
       i.nr_func_info,
       i.func_info_rec_size,
     ),
@@ -297,7 +300,7 @@ export function bpfProgArrays(
   set(
     "line_info",
     split(
-      take(6, "line_info", i.line_info, i.nr_line_info, i.line_info_rec_size),
+      arrayBytes(6, "line_info", i.line_info, i.nr_line_info, i.line_info_rec_size),
       i.nr_line_info,
       i.line_info_rec_size,
     ),
@@ -306,11 +309,14 @@ export function bpfProgArrays(
   set(
     "jited_line_info",
     u64s(
-      take(7, "jited_line_info", i.jited_line_info, i.nr_jited_line_info, jited, 8),
+      arrayBytes(7, "jited_line_info", i.jited_line_info, i.nr_jited_line_info, jited, 8),
       i.nr_jited_line_info,
       jited,
     ),
   );
-  set("prog_tags", split(take(8, "prog_tags", i.prog_tags, i.nr_prog_tags, 8), i.nr_prog_tags, 8));
+  set(
+    "prog_tags",
+    split(arrayBytes(8, "prog_tags", i.prog_tags, i.nr_prog_tags, 8), i.nr_prog_tags, 8),
+  );
   return found;
 }

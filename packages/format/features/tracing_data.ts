@@ -21,7 +21,7 @@ import {
 
 /** First version with process names at the end. */
 const SAVED_CMDLINES = 0.6;
-const WHAT = "tracing data";
+const SECTION_NAME = "tracing data";
 const MAGIC = "\x17\x08\x44tracing";
 
 const text32: Codec<string> = sized(u32, restText);
@@ -37,17 +37,17 @@ const SYSTEM_FIELDS = {
 } as const;
 /** The fields of TRACING_DATA. */
 export const TRACING_DATA_FIELDS = {
-  magic: [literal(MAGIC, WHAT) as HiddenCodec, "`17 08 44` and `tracing`."],
+  magic: [literal(MAGIC, SECTION_NAME) as HiddenCodec, "`17 08 44` and `tracing`."],
   version: [cString, "Version of the layout, in digits: `0.5`, or `0.6` with `saved_cmdlines`."],
   bigendian: [u8, "1 if the following numbers and the raw samples are big-endian."],
   long_size: [u8, "Bytes of a `long` of the kernel."],
   page_size: [u32, "Bytes of a page of the kernel."],
-  header_page_tag: [literal("header_page\0", WHAT) as HiddenCodec, "`header_page`."],
+  header_page_tag: [literal("header_page\0", SECTION_NAME) as HiddenCodec, "`header_page`."],
   header_page: [
     text64,
     "Contents of `events/header_page`: the header of a page of the ring buffer.",
   ],
-  header_event_tag: [literal("header_event\0", WHAT) as HiddenCodec, "`header_event`."],
+  header_event_tag: [literal("header_event\0", SECTION_NAME) as HiddenCodec, "`header_event`."],
   header_event: [
     text64,
     "Contents of `events/header_event`: the header of an entry of the ring buffer.",

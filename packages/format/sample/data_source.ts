@@ -136,10 +136,10 @@ export function dataSourcePart(source: bigint, part: DataSourcePart): string {
  */
 export function pageSizeText(size: bigint): string {
   if (size === 0n) return "N/A";
-  let rest = size;
+  let scaled = size;
   let unit = 0;
-  for (; rest / 1024n > 1n && unit < 3; unit++) rest /= 1024n;
-  return `${rest}${"BKMG"[unit]}`;
+  for (; scaled / 1024n > 1n && unit < 3; unit++) scaled /= 1024n;
+  return `${scaled}${"BKMG"[unit]}`;
 }
 
 function names(bits: number, all: readonly string[]): string[] {

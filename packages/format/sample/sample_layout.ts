@@ -86,19 +86,19 @@ export interface TrailerLayout {
 export function sampleLayout(attr: SampleShape & Pick<PerfEventAttr, "flags">): SampleLayout {
   const body = sampleBody(attr);
   const offsets: Layout<unknown> = layoutOf({ body });
-  const at = (name: string): number => offsets[name] ?? -1;
+  const offsetOf = (name: string): number => offsets[name] ?? -1;
   return {
     sampleType: Number(attr.sample_type & 0xffff_ffffn),
-    identifier: at("identifier"),
-    ip: at("ip"),
-    pid: at("pid"),
-    tid: at("tid"),
-    time: at("time"),
-    addr: at("addr"),
-    id: at("id"),
-    stream_id: at("stream_id"),
-    cpu: at("cpu"),
-    period: at("period"),
+    identifier: offsetOf("identifier"),
+    ip: offsetOf("ip"),
+    pid: offsetOf("pid"),
+    tid: offsetOf("tid"),
+    time: offsetOf("time"),
+    addr: offsetOf("addr"),
+    id: offsetOf("id"),
+    stream_id: offsetOf("stream_id"),
+    cpu: offsetOf("cpu"),
+    period: offsetOf("period"),
     fixedSize: PERF_EVENT_HEADER_SIZE + samplePrefixSize(body),
     trailer: trailerLayout(attr.flags.sample_id_all ? attr.sample_type : 0n),
   };
@@ -108,16 +108,16 @@ function trailerLayout(sampleType: bigint): TrailerLayout {
   const trailer = sampleIdTrailer(sampleType);
   const { size } = trailer;
   const offsets: Layout<unknown> = layoutOf(trailer);
-  const at = (name: string): number => (offsets[name] ?? size) - size;
+  const offsetOf = (name: string): number => (offsets[name] ?? size) - size;
   return {
     size,
-    pid: at("pid"),
-    tid: at("tid"),
-    time: at("time"),
-    id: at("id"),
-    stream_id: at("stream_id"),
-    cpu: at("cpu"),
-    identifier: at("identifier"),
+    pid: offsetOf("pid"),
+    tid: offsetOf("tid"),
+    time: offsetOf("time"),
+    id: offsetOf("id"),
+    stream_id: offsetOf("stream_id"),
+    cpu: offsetOf("cpu"),
+    identifier: offsetOf("identifier"),
   };
 }
 

@@ -281,12 +281,12 @@ export interface NewFolder extends Disposable {
  * ```
  */
 export function newFolder(path: string): NewFolder {
-  const made: { readonly path: string; readonly forget: () => void }[] = [];
-  const make = (path: string): void => {
+  const created: { readonly path: string; readonly forget: () => void }[] = [];
+  const create = (path: string): void => {
     const forget = registerUnfinished(path);
     try {
       Deno.mkdirSync(path);
-      made.push({ path, forget });
+      created.push({ path, forget });
     } catch (error) {
       forget();
       if (error instanceof Deno.errors.AlreadyExists && Deno.statSync(path).isDirectory) return;
@@ -294,19 +294,19 @@ export function newFolder(path: string): NewFolder {
       const plain = path.replace(/(?<!\/)\/+$/, "");
       const above = plain.slice(0, Math.max(0, plain.lastIndexOf("/")));
       if (above === "" || above === path) throw error;
-      make(above);
-      make(path);
+      create(above);
+      create(path);
     }
   };
   const end = (isKept: boolean) => {
-    for (const { path, forget } of made.reverse()) {
+    for (const { path, forget } of created.reverse()) {
       if (!isKept) removeQuietly(path);
       forget();
     }
-    made.length = 0;
+    created.length = 0;
   };
   try {
-    make(path);
+    create(path);
   } catch (error) {
     end(false);
     throw error;

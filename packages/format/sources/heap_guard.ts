@@ -6,7 +6,7 @@ const SMALL = 32 << 20;
 /** Part of V8's heap limit for the three spaces of young objects, beyond the space of old objects. */
 const YOUNG = 96 << 20;
 /** Share of the heap from which on the heap is measured after a garbage collection. */
-const LOOK = 0.6;
+const COLLECT_FROM = 0.6;
 /** Share of the heap, after a garbage collection, from which on the guard throws. */
 const FULL = 0.75;
 
@@ -27,7 +27,7 @@ class Heap {
   /** Limit of V8's default, or of `--max-old-space-size`. */
   readonly #limit = this.#v8.getHeapStatistics().heap_size_limit - YOUNG;
   #collect: (() => void) | undefined;
-  #next = LOOK * this.#limit;
+  #next = COLLECT_FROM * this.#limit;
 
   check(): void {
     if (this.#used() < this.#next) return;

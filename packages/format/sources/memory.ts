@@ -6,15 +6,15 @@ export class OutOfMemory extends Error {
   readonly code = "out-of-memory" as const;
 }
 
-let look: (() => void) | undefined;
+let memoryCheck: (() => void) | undefined;
 
 /**
  * Sets the memory check of this thread.
  *
- * @param looks Throws {@linkcode OutOfMemory} if memory is low. It is called often, so it has to be fast.
+ * @param check Throws {@linkcode OutOfMemory} if memory is low. It is called often, so it has to be fast.
  */
 export function watchMemory(check: () => void): void {
-  look = check;
+  memoryCheck = check;
 }
 
 /**
@@ -35,5 +35,5 @@ export function watchMemory(check: () => void): void {
  * ```
  */
 export function checkMemory(): void {
-  look?.();
+  memoryCheck?.();
 }

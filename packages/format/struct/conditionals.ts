@@ -72,16 +72,16 @@ export function when<T>(test: Test, codec: Codec<T>): OptionalCodec<Exclude<T, u
  */
 export function either<A, B>(type: string, test: Test, yes: Codec<A>, no: Codec<B>): Codec<A | B> {
   const holds = decider(test);
-  const one = yes as Codec<A | B>;
-  const other = no as Codec<A | B>;
+  const yesCodec = yes as Codec<A | B>;
+  const noCodec = no as Codec<A | B>;
   return {
     type,
     display: { as: "struct" },
-    alternatives: [one as Codec<unknown>, other as Codec<unknown>],
-    shape: { kind: "either", test, yes: one as Codec<unknown>, no: other as Codec<unknown> },
-    decode: (r, scope) => (holds(scope, r.context, r) ? one : other).decode(r, scope),
+    alternatives: [yesCodec as Codec<unknown>, noCodec as Codec<unknown>],
+    shape: { kind: "either", test, yes: yesCodec as Codec<unknown>, no: noCodec as Codec<unknown> },
+    decode: (r, scope) => (holds(scope, r.context, r) ? yesCodec : noCodec).decode(r, scope),
     encode: (w, value, scope) =>
-      (holds(scope, w.context, undefined) ? one : other).encode(w, value, scope),
+      (holds(scope, w.context, undefined) ? yesCodec : noCodec).encode(w, value, scope),
   };
 }
 

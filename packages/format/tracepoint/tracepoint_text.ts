@@ -170,8 +170,8 @@ export class TracepointText {
       } else puts.push(plainNumber(arg, format, conversion) ?? number(arg));
 
       // deno-lint-ignore no-inner-declarations
-      function number(of: Expression): Put {
-        const value = numberOf(of, format);
+      function number(expression: Expression): Put {
+        const value = numberOf(expression, format);
         return (out, data) =>
           putNumber(out, value(data), conversion, widthOf(data), precisionOf(data));
       }

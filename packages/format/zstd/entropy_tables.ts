@@ -177,19 +177,19 @@ function readWeights(
   if (last === 0) corrupt("weights without an end");
   let bit = (end - from - 1) * 8 + highestBit(last);
   const take = (bits: number): number => bitsAt(view, from, bit -= bits, bits);
-  let one = take(log);
-  let other = take(log);
+  let state = take(log);
+  let nextState = take(log);
   if (bit < 0) corrupt("weights are cut");
   for (let n = 0; n < 255;) {
-    const cell = cells[one] as number;
+    const cell = cells[state] as number;
     into[n++] = cell & 255;
     const next = (cell >> 16) + take((cell >> 8) & 255);
     if (bit < 0) {
-      into[n++] = (cells[other] as number) & 255;
+      into[n++] = (cells[nextState] as number) & 255;
       return n;
     }
-    one = other;
-    other = next;
+    state = nextState;
+    nextState = next;
   }
   return corrupt("more weights than symbols");
 }
@@ -203,10 +203,12 @@ function huffmanTable(weights: Uint8Array, count: number): HuffmanTable {
   }
   if (sum === 0 || count > 255) corrupt("no weights");
   const log = highestBit(sum) + 1;
-  const rest = (1 << log) - sum;
-  if (log > MAX_HUFFMAN_LOG || (rest & (rest - 1)) !== 0) corrupt("weights that do not add up");
+  const lastSum = (1 << log) - sum;
+  if (log > MAX_HUFFMAN_LOG || (lastSum & (lastSum - 1)) !== 0) {
+    corrupt("weights that do not add up");
+  }
   // The weight of the last symbol follows from the sum of the others.
-  weights[count] = highestBit(rest) + 1;
+  weights[count] = highestBit(lastSum) + 1;
   const cells = new Uint16Array(1 << log);
   let at = 0;
   for (let weight = 1; weight <= log; weight++) {

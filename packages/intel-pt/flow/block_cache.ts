@@ -262,20 +262,20 @@ export class BlockCache {
     const key = whole * 8192 + size;
     const known = this.#cut.get(key);
     if (known !== undefined) return known;
-    const made = this.add();
+    const part = this.add();
     for (
       const column of [this.low, this.high, this.range, this.targetLow, this.targetHigh]
-    ) column[made] = column[whole] as number;
-    this.mode[made] = this.mode[whole] as number;
-    this.size[made] = size;
-    this.insns[made] = insns;
-    this.kind[made] = InsnKind.OTHER;
-    this.lastSize[made] = 0;
-    this.stop[made] = BlockStop.NONE;
-    this.taken[made] = this.next[made] = -1;
-    this.whole[made] = whole;
-    this.#cut.set(key, made);
-    return made;
+    ) column[part] = column[whole] as number;
+    this.mode[part] = this.mode[whole] as number;
+    this.size[part] = size;
+    this.insns[part] = insns;
+    this.kind[part] = InsnKind.OTHER;
+    this.lastSize[part] = 0;
+    this.stop[part] = BlockStop.NONE;
+    this.taken[part] = this.next[part] = -1;
+    this.whole[part] = whole;
+    this.#cut.set(key, part);
+    return part;
   }
 
   /** Returns the length of an instruction like `InsnDecoder.decode`, even if it continues in the next range. */
@@ -292,18 +292,18 @@ export class BlockCache {
   /** Returns the length of an instruction that begins in one range and ends in the next. */
   private straddling(space: CodeSpace, range: CodeRange, offset: number, mode: InsnMode): number {
     const bytes = this.#straddle;
-    let have = 0;
+    let copied = 0;
     let part: CodeRange | undefined = range;
     let at = offset;
-    while (have < bytes.length) {
+    while (copied < bytes.length) {
       const window: ReturnType<CodeRange["window"]> = part.window(at);
       if (window === undefined) break;
       const end = Math.min(window.bytes.length, part.size - window.from);
       const start = at - window.from;
-      const n = Math.min(bytes.length - have, end - start);
+      const n = Math.min(bytes.length - copied, end - start);
       if (n <= 0) break;
-      bytes.set(window.bytes.subarray(start, start + n), have);
-      have += n;
+      bytes.set(window.bytes.subarray(start, start + n), copied);
+      copied += n;
       at += n;
       if (at < part.size) continue;
       const endLow = part.low + part.size | 0;
@@ -312,7 +312,7 @@ export class BlockCache {
       if (part === undefined) break;
       at = offsetIn(part, endLow, endHigh);
     }
-    return this.#insn.decode(bytes, 0, have, mode);
+    return this.#insn.decode(bytes, 0, copied, mode);
   }
 
   /** Decodes a block and appends it. */

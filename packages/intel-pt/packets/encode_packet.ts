@@ -90,18 +90,18 @@ export function encodePacket(packet: Packet): Uint8Array {
     }
     case "MODE.Exec": {
       const bits = bit(packet.csL, 0) | bit(packet.csD, 1) | bit(packet.interruptFlag, 2);
-      return bytesOf([0x99], bits | rest(packet, 0x18n), 1);
+      return bytesOf([0x99], bits | reservedBits(packet, 0x18n), 1);
     }
     case "MODE.TSX": {
       const bits = bit(packet.inTx, 0) | bit(packet.txAbort, 1) | 0x20n;
-      return bytesOf([0x99], bits | rest(packet, 0x1cn), 1);
+      return bytesOf([0x99], bits | reservedBits(packet, 0x1cn), 1);
     }
     case "TraceSTOP":
       return Uint8Array.of(0x02, 0x83);
     case "CBR":
       return bytesOf(
         [0x02, 0x03],
-        field(packet, "ratio", packet.ratio, 8) | rest(packet, 0xff00n),
+        field(packet, "ratio", packet.ratio, 8) | reservedBits(packet, 0xff00n),
         2,
       );
     case "TSC":
@@ -113,7 +113,7 @@ export function encodePacket(packet: Packet): Uint8Array {
         [0x02, 0x73],
         field(packet, "ctc", packet.ctc, 16) |
           field(packet, "fastCounter", packet.fastCounter, 9) << 24n |
-          rest(packet, 0xfe00ff0000n),
+          reservedBits(packet, 0xfe00ff0000n),
         5,
       );
     case "CYC":
@@ -144,14 +144,14 @@ export function encodePacket(packet: Packet): Uint8Array {
         [0x02, 0xc2],
         field(packet, "hints", packet.hints, 8) |
           field(packet, "extensions", packet.extensions, 2) << 32n |
-          rest(packet, 0xfffffffcffffff00n),
+          reservedBits(packet, 0xfffffffcffffff00n),
         8,
       );
     case "PWRE":
       return bytesOf(
         [0x02, 0x22],
         bit(packet.hardware, 7) | field(packet, "subCState", packet.subCState, 4) << 8n |
-          field(packet, "cState", packet.cState, 4) << 12n | rest(packet, 0x7fn),
+          field(packet, "cState", packet.cState, 4) << 12n | reservedBits(packet, 0x7fn),
         2,
       );
     case "PWRX":
@@ -159,7 +159,8 @@ export function encodePacket(packet: Packet): Uint8Array {
         [0x02, 0xa2],
         field(packet, "deepestCState", packet.deepestCState, 4) |
           field(packet, "lastCState", packet.lastCState, 4) << 4n |
-          field(packet, "wakeReason", packet.wakeReason, 4) << 8n | rest(packet, 0xfffffff000n),
+          field(packet, "wakeReason", packet.wakeReason, 4) << 8n |
+          reservedBits(packet, 0xfffffff000n),
         5,
       );
     case "BBP":
@@ -172,7 +173,7 @@ export function encodePacket(packet: Packet): Uint8Array {
       return bytesOf(
         [0x02, 0x63],
         bit(packet.itemSize === 4, 7) | field(packet, "blockType", packet.blockType, 5) |
-          rest(packet, 0x60n),
+          reservedBits(packet, 0x60n),
         1,
       );
     case "BIP": {
@@ -188,11 +189,11 @@ export function encodePacket(packet: Packet): Uint8Array {
       return bytesOf(
         [0x02, 0x13],
         field(packet, "eventType", packet.eventType, 5) | bit(packet.ip, 7) |
-          field(packet, "vector", packet.vector, 8) << 8n | rest(packet, 0x60n),
+          field(packet, "vector", packet.vector, 8) << 8n | reservedBits(packet, 0x60n),
         2,
       );
     case "EVD": {
-      const type = field(packet, "eventType", packet.eventType, 6) | rest(packet, 0xc0n);
+      const type = field(packet, "eventType", packet.eventType, 6) | reservedBits(packet, 0xc0n);
       const payload = fit(packet.type, "payload", packet.payload, 64);
       return bytesOf([0x02, 0x53, Number(type)], payload, 8);
     }
@@ -200,7 +201,7 @@ export function encodePacket(packet: Packet): Uint8Array {
       const { instructionCount } = packet;
       const counted = instructionCount !== undefined;
       const bits = bit(packet.ip, 7) | bit(counted, 6) | bit(packet.multiple, 5) |
-        rest(packet, 0x1fn) | field(packet, "triggers", packet.triggers, 8) << 8n;
+        reservedBits(packet, 0x1fn) | field(packet, "triggers", packet.triggers, 8) << 8n;
       return counted
         ? bytesOf([0xd9], bits | field(packet, "instructionCount", instructionCount, 16) << 16n, 4)
         : bytesOf([0xd9], bits, 2);
@@ -270,7 +271,7 @@ function bit(value: boolean, at: number): bigint {
   return value ? 1n << BigInt(at) : 0n;
 }
 
-function rest(
+function reservedBits(
   packet: { readonly type: string; readonly reserved?: bigint },
   mask: bigint,
 ): bigint {

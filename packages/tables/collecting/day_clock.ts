@@ -17,7 +17,7 @@ export class DayClock {
   #baseHi = 0;
   #baseLo = 0;
   #micros = 0;
-  #rest = 0;
+  #nanos = 0;
   readonly #offset: bigint;
 
   /** Creates a clock from a moment known in both clocks. */
@@ -27,21 +27,21 @@ export class DayClock {
 
   /** Converts a time of the recording to {@link DayClock.lo} and {@link DayClock.hi}. */
   at(lo: number, hi: number): void {
-    if (this.#base === undefined) this.#begin(lo, hi);
+    if (this.#base === undefined) this.#setBase(lo, hi);
     // deno-lint-ignore perfdata/halves -- a difference of times in one recording
     const since = (hi - this.#baseHi) * 2 ** 32 + ((lo >>> 0) - this.#baseLo);
-    const micros = this.#micros + Math.floor((since + this.#rest) / 1000);
+    const micros = this.#micros + Math.floor((since + this.#nanos) / 1000);
     this.hi = Math.floor(micros / 2 ** 32) | 0;
     this.lo = micros % 2 ** 32 | 0;
   }
 
-  #begin(lo: number, hi: number): void {
+  #setBase(lo: number, hi: number): void {
     this.#baseHi = hi;
     this.#baseLo = lo >>> 0;
     this.#base = BigInt(hi) << 32n | BigInt(lo >>> 0);
     const day = this.#base + this.#offset;
     const micros = day / 1000n;
     this.#micros = Number(micros);
-    this.#rest = Number(day - micros * 1000n);
+    this.#nanos = Number(day - micros * 1000n);
   }
 }

@@ -39,7 +39,7 @@ const MAP = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
-const OTHER = layoutOf(SWITCH_CPU_WIDE);
+const SWITCH_WIDE = layoutOf(SWITCH_CPU_WIDE);
 
 /** Number of rows written at a time. */
 const GROUP = 1 << 20;
@@ -75,7 +75,7 @@ export class RecordRows {
   readonly #buildIdNumbers = new Map<string, number>();
   readonly #tasks = {
     ts: new WordColumn(),
-    what: new IntegerColumn(),
+    type: new IntegerColumn(),
     pid: new IntegerColumn(),
     tid: new IntegerColumn(),
     /** Parent process of a FORK or EXIT; name of a COMM. */
@@ -228,7 +228,7 @@ export class RecordRows {
     if (end - start < (isName ? NAME.comm : TASK.ptid + 4)) return;
     const tasks = this.#tasks;
     putTime(tasks.ts, hi, lo);
-    tasks.what.push(type);
+    tasks.type.push(type);
     tasks.pid.push(view.getInt32(start + at.pid, le));
     tasks.tid.push(view.getInt32(start + at.tid, le));
     tasks.more.push(
@@ -261,9 +261,10 @@ export class RecordRows {
     switches.cpu.push(field(trailer?.cpu));
     switches.pid.push(field(pid));
     switches.tid.push(pid === 0 ? -1 : field(pid + 4));
-    const hasOther = type === PERF_RECORD_SWITCH_CPU_WIDE && end - start >= OTHER.next_prev_tid + 4;
-    switches.otherPid.push(hasOther ? view.getInt32(start + OTHER.next_prev_pid, le) : -1);
-    switches.otherTid.push(hasOther ? view.getInt32(start + OTHER.next_prev_tid, le) : -1);
+    const hasOther = type === PERF_RECORD_SWITCH_CPU_WIDE &&
+      end - start >= SWITCH_WIDE.next_prev_tid + 4;
+    switches.otherPid.push(hasOther ? view.getInt32(start + SWITCH_WIDE.next_prev_pid, le) : -1);
+    switches.otherTid.push(hasOther ? view.getInt32(start + SWITCH_WIDE.next_prev_tid, le) : -1);
     switches.out.push((misc & PERF_RECORD_MISC_SWITCH_OUT) === 0 ? 0 : 1);
     switches.preempted.push((misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) === 0 ? 0 : 1);
   }
@@ -304,7 +305,7 @@ export class RecordRows {
   }
 
   threads(to: RowSink, recording: (count: number) => ColumnValues): void {
-    const { ts, what, pid, tid, more } = this.#tasks;
+    const { ts, type, pid, tid, more } = this.#tasks;
     // Threads from before the recording have no time and come first.
     const order = allRows(ts.length).sort((a, b) =>
       (ts.hi(a) >>> 0) - (ts.hi(b) >>> 0) || (ts.lo(a) >>> 0) - (ts.lo(b) >>> 0) || a - b
@@ -332,7 +333,7 @@ export class RecordRows {
     };
     for (const row of order) {
       const id = tid.at(row);
-      if (what.at(row) === PERF_RECORD_FORK) {
+      if (type.at(row) === PERF_RECORD_FORK) {
         // A thread has its parent's name until its own COMM.
         const parent = alive.get(more.at(row));
         const number = begin(row, true);
@@ -341,7 +342,7 @@ export class RecordRows {
         continue;
       }
       const number = alive.get(id) ?? begin(row, false);
-      if (what.at(row) === PERF_RECORD_COMM) found.comm[number] = more.at(row);
+      if (type.at(row) === PERF_RECORD_COMM) found.comm[number] = more.at(row);
       else {
         found.end[number] = row;
         if (numberAt(found.ppid, number) < 0) found.ppid[number] = more.at(row);

@@ -124,7 +124,7 @@ export async function unnamedFrames(
       }
     }
   }
-  for (const id of named) for (const rest of [frames, without, foreign]) rest.delete(id);
+  for (const id of named) for (const others of [frames, without, foreign]) others.delete(id);
   const sorted = BigInt64Array.from(frames.keys()).sort();
   const ids = new Int32Array(sorted.buffer);
   const offsets = new BigInt64Array(sorted.length);

@@ -416,7 +416,8 @@ export class ParquetFile implements RowSink {
     footer.structs(2, elements, (element) => element());
     footer.i64(3, this.count);
     footer.structs(4, this.#groups, ({ rows, start, chunks }) => {
-      const sum = (of: (chunk: Chunk) => number) => chunks.reduce((all, c) => all + of(c), 0);
+      const sum = (valueOf: (chunk: Chunk) => number) =>
+        chunks.reduce((all, c) => all + valueOf(c), 0);
       footer.structs(1, chunks, (chunk) => {
         footer.i64(2, chunk.dictionaryPage ?? chunk.firstPage);
         footer.struct(3, () => putChunk(footer, chunk, compress === undefined));

@@ -141,8 +141,9 @@ async function readCodes(options: TablesProfileOptions): Promise<Map<bigint, Cod
     for await (const rows of readRows(file, names, [], options.decompress)) {
       const columns = names.map((name) => rows.column(name));
       for (let i = 0; i < rows.count; i++) {
-        const [id, buildId, object, kind, offset, name, path, line, of, depth, verified] = columns
-          .map((values) => values[i] ?? undefined);
+        const [id, buildId, object, kind, offset, name, path, line, inlineOf, depth, verified] =
+          columns
+            .map((values) => values[i] ?? undefined);
         const isKernel = kind === "kernel" || kind === "module" || kind === "bpf";
         const isGuest = object !== undefined && mapKind(object as string) === "guest-kernel";
         const level = isGuest
@@ -158,16 +159,16 @@ async function readCodes(options: TablesProfileOptions): Promise<Map<bigint, Cod
           file: path as string | undefined,
           line: line === undefined ? undefined : Number(line),
           kind: level | (isUnverified ? FUNCTION_KIND.UNVERIFIED : 0) |
-            (of === undefined ? 0 : FUNCTION_KIND.INLINED),
+            (inlineOf === undefined ? 0 : FUNCTION_KIND.INLINED),
           object: object as string | undefined,
           buildId: buildId as string | undefined,
           isKernel,
           offset: Number((offset as bigint | undefined) ?? 0n),
         };
-        const key = (of ?? id) as bigint;
+        const key = (inlineOf ?? id) as bigint;
         let code = here.get(key);
         if (code === undefined) here.set(key, code = { outer: undefined, inlined: [] });
-        if (of === undefined) code.outer = frame;
+        if (inlineOf === undefined) code.outer = frame;
         else code.inlined.push({ depth: Number(depth), frame });
       }
     }
@@ -230,8 +231,8 @@ class SampleReader {
       for await (const rows of readRows(file, names, [], decompress)) {
         const columns = names.map((name) => rows.column(name));
         for (let i = 0; i < rows.count; i++) {
-          const [event, period, pid, tid, cpu, comm, id, ts] = columns.map((of) =>
-            of[i] ?? undefined
+          const [event, period, pid, tid, cpu, comm, id, ts] = columns.map((column) =>
+            column[i] ?? undefined
           );
           const number = (value: unknown) => value === undefined ? -1 : Number(value);
           const [process, thread, processor] = [number(pid), number(tid), number(cpu)];
@@ -264,8 +265,8 @@ class SampleReader {
       for await (const rows of readRows(file, names, ["comm"], options.decompress)) {
         const columns = [...names, "comm"].map((name) => rows.column(name));
         for (let i = 0; i < rows.count; i++) {
-          const [version, event, id, samples, period, comm] = columns.map((of) =>
-            of[i] ?? undefined
+          const [version, event, id, samples, period, comm] = columns.map((column) =>
+            column[i] ?? undefined
           );
           checkVersion(version);
           const count = Number(samples);

@@ -137,9 +137,9 @@ export class IntegerColumn {
       }
       let code = codeOf.get(number);
       if (code === undefined) {
-        const is = text(number);
-        code = byText.get(is);
-        if (code === undefined) byText.set(is, code = dictionary.push(is) - 1);
+        const value = text(number);
+        code = byText.get(value);
+        if (code === undefined) byText.set(value, code = dictionary.push(value) - 1);
         codeOf.set(number, code);
       }
       codes[i] = code;
