@@ -1,4 +1,5 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
+import { collect } from "@perfdata/perfdata/collect";
 import { trustLines } from "@perfdata/report/trust";
 import { rulingPeriodText } from "@perfdata/session/ruling-period";
 import { type CollectOptions, SampleCollector } from "@perfdata/profile/sample-collector";
@@ -22,9 +23,8 @@ import {
   functionTable,
 } from "@perfdata/report/functions";
 import { DETAIL_SOURCES } from "@perfdata/profile/sample-details";
-import { type Engine, runEngine } from "@perfdata/session/engine";
+import type { Engine } from "@perfdata/session/engine";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
-import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
   complain,
@@ -471,17 +471,14 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
       collect: how,
       symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
     });
-  let known: Promise<SymbolResolver> | undefined;
-  const resolverFor = ({ recorded }: Engine) =>
-    known ??= resolverOf(flags, name, {
-      machine: recorded,
-      parameters: false,
-      debugInformation: lines || types,
-    });
-  const engine = await runEngine(reader, [counts], {
-    // Of times without a CPU both ends count: they are chosen when they are known.
-    ...(isTime ? {} : { filter }),
-    unwind: resolverFor,
+  const { engine, symbols } = await collect(reader, counts, {
+    filter,
+    symbols: ({ recorded }) =>
+      resolverOf(flags, name, {
+        machine: recorded,
+        parameters: false,
+        debugInformation: lines || types,
+      }),
     stitchLbr: on["stitch-lbr"],
     workers,
     progress: progress.add,
@@ -493,7 +490,7 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
   }
   await reportSwitches("funcs", name, counts);
   const eventNames = isTime ? [weight] : engine.eventNames;
-  const resolver = await resolverFor(engine);
+  const resolver = await symbols();
   const { dataTypesOf, reportUnknownTypes } = types
     ? await import("./shared/printed_types.ts")
     : {};

@@ -332,8 +332,8 @@ export class Recording implements Disposable {
     consumer: SampleCollector,
     filter: EngineOptions["filter"],
   ): Promise<{ engine: Engine; resolver: SymbolResolver }> {
-    const [{ runEngine }, { SymbolResolver }, machine] = await Promise.all([
-      import("@perfdata/session/engine"),
+    const [{ collect }, { SymbolResolver }, machine] = await Promise.all([
+      import("./collect.ts"),
       import("@perfdata/symbols"),
       import("./files/machine_files.ts"),
     ]);
@@ -343,25 +343,21 @@ export class Recording implements Disposable {
       : symbols === "none"
       ? { open: () => undefined, read: () => undefined }
       : symbols;
-    let made: SymbolResolver | undefined;
-    const resolverOf = ({ recorded }: Engine): SymbolResolver =>
-      made ??= new SymbolResolver(files, {
-        machine: recorded,
-        parameters: false,
-        turn: this.#turns.turn,
-        places: symbols === "machine" ? machine.machinePlaces() : {},
-        bundle: this.#bundle,
-      });
     const reader = await this.#open();
-    const engine = await runEngine(reader, [consumer], {
+    const { engine, symbols: opened } = await collect(reader, consumer, {
       ...this.#progressIn(reader),
       filter,
-      ...(this.#options.diagnostics === undefined
-        ? {}
-        : { diagnostics: this.#options.diagnostics }),
-      unwind: resolverOf,
+      diagnostics: this.#options.diagnostics,
+      symbols: ({ recorded }) =>
+        new SymbolResolver(files, {
+          machine: recorded,
+          parameters: false,
+          turn: this.#turns.turn,
+          places: symbols === "machine" ? machine.machinePlaces() : {},
+          bundle: this.#bundle,
+        }),
     });
     this.#options.progress?.(1);
-    return { engine, resolver: resolverOf(engine) };
+    return { engine, resolver: await opened() };
   }
 }

@@ -1,4 +1,5 @@
 /** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
+import { collect } from "@perfdata/perfdata/collect";
 import { misleadingLines, remedyText, trustLines } from "@perfdata/report/trust";
 import { chooseEvent, type ChosenEvent, eventCounts } from "@perfdata/profile/chosen-event";
 import { SampleCollector } from "@perfdata/profile/sample-collector";
@@ -14,7 +15,7 @@ import type { EventLoopTurns } from "@perfdata/format/event-loop";
 import { openSource } from "@perfdata/format/file-source";
 import { PerfDataReader } from "@perfdata/format/reader";
 import type { AddressedPlaces } from "@perfdata/session/address-table";
-import { type Engine, runEngine } from "@perfdata/session/engine";
+import type { Engine } from "@perfdata/session/engine";
 import type { LookUpProgress } from "@perfdata/session/symbolize";
 import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -122,7 +123,7 @@ export async function readProfile(
     complaints.finish();
     throw await noSamples(name, flags, complaints.count === 0);
   }
-  const resolver = await collected.resolver();
+  const resolver = await collected.symbols();
   const named = await recordedProfile(consumer, {
     resolver,
     title: titleOf(name),
@@ -154,7 +155,7 @@ interface CollectedSamples {
   readonly engine: Engine;
   readonly consumer: SampleCollector;
   /** The symbols to name them with: those that stacks were unwound with, or opened now. */
-  readonly resolver: () => Promise<SymbolResolver>;
+  readonly symbols: () => Promise<SymbolResolver>;
   readonly progress: Progress;
 }
 
@@ -196,18 +197,15 @@ async function collectSamples(
       collect: how,
       symbols: { ...symbolOptions(flags), parameters: false },
     });
-  let known: Promise<SymbolResolver> | undefined;
-  const resolverFor = ({ recorded }: Engine) =>
-    known ??= resolverOf(flags, name, {
-      machine: recorded,
-      parameters: false,
-      debugInformation,
-      ...(turns === undefined ? {} : { turn: turns.turn }),
-    });
-  const engine = await runEngine(reader, [consumer], {
-    // Of times without a CPU both ends count: they are chosen when they are known.
-    ...(isTime ? {} : { filter }),
-    unwind: resolverFor,
+  const { engine, symbols } = await collect(reader, consumer, {
+    filter,
+    symbols: ({ recorded }) =>
+      resolverOf(flags, name, {
+        machine: recorded,
+        parameters: false,
+        debugInformation,
+        ...(turns === undefined ? {} : { turn: turns.turn }),
+      }),
     stitchLbr: flags.on["stitch-lbr"],
     workers,
     progress(bytes, more = 0) {
@@ -217,7 +215,7 @@ async function collectSamples(
     diagnostics: complaints.take,
   });
   progress.finish();
-  return { engine, consumer, resolver: () => resolverFor(engine), progress };
+  return { engine, consumer, symbols, progress };
 }
 
 /** What is said of a recording that has no samples, or none that were asked for. */

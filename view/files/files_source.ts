@@ -4,7 +4,8 @@ import { PerfDataReader } from "@perfdata/format";
 import { EventLoopTurns } from "@perfdata/format/event-loop";
 import { shownEvents } from "@perfdata/profile/chosen-event";
 import { type ProfileOptions, type ProfileWeight } from "@perfdata/profile/recorded-profile";
-import { type Engine, runEngine, type Workers } from "@perfdata/session/engine";
+import { collect } from "@perfdata/perfdata/collect";
+import type { Workers } from "@perfdata/session/engine";
 import { HOW_TO_RECORD_SWITCHES } from "@perfdata/session/intervals";
 import { serveBlocks } from "@perfdata/session/workers";
 import { bundledCode } from "@perfdata/pt/code";
@@ -159,11 +160,9 @@ async function profileOf(
   const source = turns.source(recordingSource(dropped));
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const consumer = new SampleCollector(profileColumns({ ...OPTIONS, weight }));
-  let resolver: SymbolResolver | undefined;
-  const resolverFor = (engine: Engine) => resolver ??= resolverOf(dropped, engine, turns.turn);
   const steps = new ProgressSteps(progress);
-  const engine = await runEngine(reader, [consumer], {
-    unwind: resolverFor,
+  const { engine, symbols } = await collect(reader, consumer, {
+    symbols: (engine) => resolverOf(dropped, engine, turns.turn),
     // Times of threads require records in order, so that other threads cannot help.
     workers: weight === "period" ? threads(dropped, script) : undefined,
     diagnostics: () => {},
@@ -175,7 +174,7 @@ async function profileOf(
     );
   }
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
-  const names = resolverFor(engine);
+  const names = await symbols();
   const named = await recordedProfile(consumer, {
     resolver: names,
     title: dropped.name,
