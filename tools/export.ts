@@ -38,6 +38,8 @@ const FLAGS = {
   "--all": "folded: the same, and JIT-compiled ones _[j]",
   "--with-pid": "folded: the first frame is command-pid",
   "--with-tid": "folded: the first frame is command-pid/tid",
+  "--without-comm": "folded: the first frame is a function; stacks of all commands are one",
+  "--merge-cpus": "folded: kernel threads of all CPUs are one: kworker/3:1-events is kworker/*",
   "--pt": `what ran, by time, from Intel PT instead of samples; the default if there are no
     samples. firefox, chrome and perfetto have each call; bolt, profgen and autofdo count all
     branches`,
@@ -158,6 +160,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       jit: on.all,
       pid: on["with-pid"],
       tid: on["with-tid"],
+      withoutComm: on["without-comm"],
+      mergeCpus: on["merge-cpus"],
       durations: isPt,
     });
     const bytes = await writeChunks(output, on.force, chunks);
@@ -235,6 +239,7 @@ export const tool: Command = command({
   help: HELP,
   flags: FLAGS,
   verbs: VERBS,
+  rules: [{ flag: "without-comm", excludes: ["with-pid", "with-tid", "merge-cpus"] }],
   run,
 });
 

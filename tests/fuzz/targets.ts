@@ -175,7 +175,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   diff: ({ path, folder }) => [["--symfs", folder, path, path]],
   annotate: ({ path, folder }) => [["--symfs", folder, path, "main"]],
   export: ({ path, folder }) =>
-    ["folded", "speedscope", "pprof", "firefox", "chrome", "perfetto", "callgrind"].map((
+    ["folded", "speedscope", "pprof", "otlp", "firefox", "chrome", "perfetto", "callgrind"].map((
       format,
     ) => [format, "--symfs", folder, "-f", "-o", `${folder}/exported`, path]),
   stat: ({ path, folder }) => [

@@ -26,6 +26,10 @@ export interface FoldedOptions {
   readonly pid?: boolean;
   /** Whether the root is `comm-pid/tid`. */
   readonly tid?: boolean;
+  /** Whether lines have no root: their first frame is a function. */
+  readonly withoutComm?: boolean;
+  /** Whether threads that the kernel has for each CPU, such as `kworker/3:1-events`, are one: `kworker/*`. */
+  readonly mergeCpus?: boolean;
 }
 
 /**
@@ -52,7 +56,7 @@ export function* folded(
   profile: Profile,
   options: FoldedOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>, void, void> {
-  const { event = 0, weight = "period", inline = false } = options;
+  const { event = 0, weight = "period", inline = false, withoutComm = false } = options;
   const marked = labels(profile, options);
   const distinct = [...new Set(marked)];
   const numbers = new Map(distinct.map((label, number) => [label, number]));
@@ -91,6 +95,7 @@ export function* folded(
     intAt(lineRoots, a) - intAt(lineRoots, b) || place(a) - place(b)
   );
   const frames = encodeAll(distinct.map((label) => `;${label}`));
+  const [nothing = new Uint8Array(0)] = encodeAll(["[unknown]"]);
   let lastRoot = -1;
   let rootBytes = new Uint8Array(0);
   const path: number[] = [];
@@ -103,8 +108,12 @@ export function* folded(
     }
     const root = intAt(lineRoots, line);
     if (root !== lastRoot) [rootBytes = rootBytes] = encodeAll([rootNames[lastRoot = root] ?? ""]);
-    text.bytes(rootBytes);
-    for (let i = path.length - 1; i >= 0; i--) text.bytes(frames[numberAt(path, i)] as Uint8Array);
+    text.bytes(path.length === 0 && withoutComm ? nothing : rootBytes);
+    for (let i = path.length - 1; i >= 0; i--) {
+      const frame = frames[numberAt(path, i)] as Uint8Array;
+      // Without a root, nothing is before the first semicolon.
+      text.bytes(withoutComm && i === path.length - 1 ? frame.subarray(1) : frame);
+    }
     text.byte(0x20);
     text.number(floatAt(sumOf, line));
     text.byte(0x0a);
@@ -117,13 +126,23 @@ function rootName(
   { pid, tid, comm }: ProfileThread,
   options: FoldedOptions,
 ): string {
+  if (options.withoutComm) return "";
   const known = (number: number) => number < 0 ? "?" : String(number);
-  const name = clean(comm).replaceAll(" ", "_");
+  const name = clean(options.mergeCpus ? withoutCpu(comm) : comm).replaceAll(" ", "_");
   return options.tid
     ? `${name}-${known(pid)}/${known(tid)}`
     : options.pid
     ? `${name}-${known(pid)}`
     : name;
+}
+
+/** Names of threads that the kernel has for each CPU or group of them: a slash, a number, and for workers more. */
+const OF_CPU = /^([A-Za-z_]+)\/u?\d+(?:[:-].*)?$/;
+
+/** The name of a thread without the number of its CPU. */
+function withoutCpu(comm: string): string {
+  const [, name] = OF_CPU.exec(comm) ?? [];
+  return name === undefined ? comm : `${name}/*`;
 }
 
 function labels(profile: Profile, { kernel, jit, inline }: FoldedOptions): string[] {

@@ -31,6 +31,7 @@ export type ExportFormat =
   | "folded"
   | "speedscope"
   | "pprof"
+  | "otlp"
   | "firefox"
   | "chrome"
   | "perfetto"
@@ -69,6 +70,13 @@ export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
       const { gzipped } = await import("./byte_text.ts");
       return gzipped((await import("./pprof.ts")).pprof(profile, { inline }));
     },
+  },
+  otlp: {
+    about: "OpenTelemetry profiles, as a collector takes them",
+    extension: "otlp",
+    unmapped: true,
+    write: async (profile, { inline = true }) =>
+      (await import("./otlp.ts")).otlp(profile, { inline }),
   },
   firefox: {
     about: "for https://profiler.firefox.com",

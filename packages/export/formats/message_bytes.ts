@@ -31,8 +31,9 @@ export class MessageBytes {
     return this.#length >= CHUNK;
   }
 
-  /** Appends a number from 0 to 2⁶⁴ as an element of a packed field. */
+  /** Appends a whole number from −2⁶³ to 2⁶⁴ as an element of a packed field. */
   number(value: number): void {
+    if (value < 0) return this.#big(BigInt(value));
     if (this.#length + LONGEST > this.#bytes.length) {
       this.#bytes = enlarge(this.#bytes, this.#length + LONGEST);
     }
@@ -64,6 +65,10 @@ export class MessageBytes {
   present(field: number, value: number | bigint): void {
     this.number(field << 3);
     if (typeof value === "number") return this.number(value);
+    this.#big(value);
+  }
+
+  #big(value: bigint): void {
     const first = this.#length;
     // Reserve the longest size, and return the rest afterwards.
     for (let i = 0; i < LONGEST; i++) this.number(0);

@@ -11,6 +11,7 @@ import {
   ValueType,
 } from "pprof-format";
 import { MessageBytes } from "./message_bytes.ts";
+import { functionFiles, objectRanges } from "./object_ranges.ts";
 import { functionName, type Profile } from "@perfdata/profile/profile";
 
 /** Functions per message: adjacent messages of a repeated field are merged. */
@@ -179,22 +180,8 @@ function range<T>(from: number, to: number, make: (number: number) => T): T[] {
  * since pprof takes the first mapping for it.
  */
 function mappings(profile: Profile, text: (value: string) => number): Mapping[] {
-  const { objects, places, frames, files } = profile;
-  const limits = new Float64Array(objects.length);
-  const starts = new Float64Array(objects.length).fill(Infinity);
-  const hasFiles = new Uint8Array(objects.length);
-  for (let place = 0; place < places.object.length; place++) {
-    const object = intAt(places.object, place);
-    if (object < 0) continue;
-    const address = Math.max(0, floatAt(places.address, place));
-    if (address >= floatAt(limits, object)) limits[object] = address + 1;
-    if (address < floatAt(starts, object)) starts[object] = address;
-    // A place without a stack, such as a branch target, was not looked up, so it has no frame.
-    const first = intAt(places.start, place);
-    if (first === intAt(places.start, place + 1)) continue;
-    const file = intAt(frames.file, intAt(places.frames, first));
-    if (files[file] !== undefined) hasFiles[object] = 1;
-  }
+  const { objects } = profile;
+  const { start, limit, hasFiles } = objectRanges(profile);
   const program = programOf(profile);
   const order = objects.map((_, object) => object)
     .sort((a, b) => Number(b === program) - Number(a === program));
@@ -202,8 +189,8 @@ function mappings(profile: Profile, text: (value: string) => number): Mapping[] 
     const { path, buildId } = objects[object] as Profile["objects"][number];
     return new Mapping({
       id: object + 1,
-      memoryStart: Math.min(floatAt(starts, object), floatAt(limits, object)),
-      memoryLimit: floatAt(limits, object),
+      memoryStart: floatAt(start, object),
+      memoryLimit: floatAt(limit, object),
       filename: text(path),
       buildId: text(buildId ?? ""),
       // Names are complete: pprof must not look them up again.
@@ -231,15 +218,4 @@ function programOf({ objects, samples, threads }: Profile): number {
     if (found >= 0) return found;
   }
   return -1;
-}
-
-/** File of each function: that of its first frame with a file, or -1. */
-function functionFiles({ functions, frames }: Profile): Int32Array {
-  const found = new Int32Array(functions.name.length).fill(-1);
-  for (let frame = 0; frame < frames.function.length; frame++) {
-    const number = intAt(frames.function, frame);
-    const file = intAt(frames.file, frame);
-    if (found[number] === -1 && file >= 0) found[number] = file;
-  }
-  return found;
 }

@@ -257,6 +257,18 @@ Deno.test("speedscope: each event and thread is a profile with its stacks, outer
   assertEquals(one.profiles[0].name, "demo 7/7");
 });
 
+Deno.test("folded: threads of the kernel for each CPU are one if that is asked for", async () => {
+  const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+  const comms = ["kworker/3:1-eve", "kworker/u16:0", "ksoftirqd/0", "ksoftirqd/1", "a/b", "x/1y"];
+  for (const [i, comm] of comms.entries()) {
+    builder.sample({ stack: -1, event: 0, thread: builder.thread(i, i, comm), period: 1 });
+  }
+  assertEquals(
+    await textOf(folded(builder.profile(), { mergeCpus: true })),
+    "a/b 1\nksoftirqd/* 2\nkworker/* 2\nx/1y 1\n",
+  );
+});
+
 Deno.test("folded: options select event, weight, root and marks", async () => {
   assertEquals(
     await textOf(folded(SMALL, { inline: true, kernel: true })),
@@ -267,6 +279,11 @@ Deno.test("folded: options select event, weight, root and marks", async () => {
     "demo-7/7;main 1\ndemo-7/7;main;f 2\ndemo-7/7;main;f;k 1\nwork_er-7/8 1\nwork_er-7/8;main;f 1\n",
   );
   assertEquals(await textOf(folded(SMALL, { event: 1, pid: true })), "demo-7;main 1\n");
+  // Threads of all commands are one; a sample without a stack keeps a frame.
+  assertEquals(
+    await textOf(folded(SMALL, { withoutComm: true })),
+    "[unknown] 4\nmain 5\nmain;f 20\nmain;f;k 20\n",
+  );
 });
 
 Deno.test("pprof: the decoded profile has the samples, places and labels", async () => {

@@ -1,0 +1,46 @@
+import { floatAt, intAt } from "@perfdata/format/elements";
+import type { Profile } from "@perfdata/profile/profile";
+
+/** Addresses of objects that occur in a profile, by number of the object. */
+export interface ObjectRanges {
+  /** The first address; that of an object without addresses is its limit. */
+  readonly start: Float64Array;
+  /** The address after the last one; 0 for an object without addresses. */
+  readonly limit: Float64Array;
+  /** Whether code of the object has a source file. */
+  readonly hasFiles: Uint8Array;
+}
+
+/** The ranges of the addresses of each object; addresses that are below zero, as those of a kernel, count as 0. */
+export function objectRanges({ objects, places, frames, files }: Profile): ObjectRanges {
+  const limit = new Float64Array(objects.length);
+  const start = new Float64Array(objects.length).fill(Infinity);
+  const hasFiles = new Uint8Array(objects.length);
+  for (let place = 0; place < places.object.length; place++) {
+    const object = intAt(places.object, place);
+    if (object < 0) continue;
+    const address = Math.max(0, floatAt(places.address, place));
+    if (address >= floatAt(limit, object)) limit[object] = address + 1;
+    if (address < floatAt(start, object)) start[object] = address;
+    // A place that no stack has, such as the target of a branch, was not looked up: it has no frame.
+    const first = intAt(places.start, place);
+    if (first === intAt(places.start, place + 1)) continue;
+    const file = intAt(frames.file, intAt(places.frames, first));
+    if (files[file] !== undefined) hasFiles[object] = 1;
+  }
+  for (let object = 0; object < objects.length; object++) {
+    start[object] = Math.min(floatAt(start, object), floatAt(limit, object));
+  }
+  return { start, limit, hasFiles };
+}
+
+/** By function: the file of the first of its frames that has one, or -1. */
+export function functionFiles({ functions, frames }: Profile): Int32Array {
+  const found = new Int32Array(functions.name.length).fill(-1);
+  for (let frame = 0; frame < frames.function.length; frame++) {
+    const number = intAt(frames.function, frame);
+    const file = intAt(frames.file, frame);
+    if (found[number] === -1 && file >= 0) found[number] = file;
+  }
+  return found;
+}
