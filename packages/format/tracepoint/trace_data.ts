@@ -26,6 +26,14 @@ export class TraceData {
     this.end = end;
   }
 
+  /** Returns the same data in a byte order of its own. */
+  inByteOrder(littleEndian: boolean): TraceData {
+    if (littleEndian === this.littleEndian) return this;
+    const data = new TraceData(this.longSize, littleEndian);
+    data.take(this.bytes, this.#view, this.start, this.end);
+    return data;
+  }
+
   /** Whether the data has `size` bytes at `offset`. */
   has(offset: number, size: number): boolean {
     return offset >= 0 && this.start + offset + size <= this.end;
@@ -57,6 +65,15 @@ export class TraceData {
     if (size !== 8) return BigInt(this.small(offset, size));
     const at = this.start + offset;
     return at + 8 > this.end ? 0n : this.#view.getBigUint64(at, this.littleEndian);
+  }
+
+  /** Returns a floating-point number of 4 or 8 bytes. */
+  float(offset: number, size: 4 | 8): number {
+    if (!this.has(offset, size)) return 0;
+    const at = this.start + offset;
+    return size === 4
+      ? this.#view.getFloat32(at, this.littleEndian)
+      : this.#view.getFloat64(at, this.littleEndian);
   }
 
   /** Returns the index in `bytes` at which a text at `offset` ends: at a NUL, or after `most` bytes. */

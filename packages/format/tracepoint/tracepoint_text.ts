@@ -10,6 +10,7 @@ import {
 } from "./net_addresses.ts";
 import { type Conversion, formatNumber, limitedWidth, parseFormat } from "./conversion.ts";
 import { bytesOf, checkNames, fieldOf, numberOf, spanOf } from "./evaluate.ts";
+import { EventHeaderText, isEventHeader } from "./event_header.ts";
 import type { Expression } from "./expression.ts";
 import {
   parseTracepoint,
@@ -120,6 +121,13 @@ export class TracepointText {
 
   #prepare(format: TracepointFormat | undefined): Printer {
     if (format === undefined) return { puts: [], addresses: [] };
+    const printer = this.#prepareFields(format);
+    if (!isEventHeader(format)) return printer;
+    const events = new EventHeaderText(format);
+    return { ...printer, puts: [...printer.puts, (out, data) => events.put(out, data)] };
+  }
+
+  #prepareFields(format: TracepointFormat): Printer {
     if (format.print !== undefined) {
       try {
         return this.#prepareArguments(format, format.print.format, format.print.args);
