@@ -9,7 +9,7 @@ import { noBrowser, withPage } from "../../packages/export/browser_testing.ts";
 import { pageText } from "@perfdata/export/page-text";
 import { viewParts } from "../../view/build.ts";
 import { ignored, skipped } from "../support/ignored.ts";
-import { inFolder } from "../support/tool.ts";
+import { inFolder, tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const FILE = `${root}fixtures/recorded/callchain.perf.data`;
@@ -167,6 +167,53 @@ Deno.test({
           });
         }
       }
+    });
+  },
+});
+
+Deno.test({
+  name: "the page opens profiles of other tools, and compares them with recordings",
+  ...needs,
+  async fn(t) {
+    const parts = await viewParts("files");
+    if (parts === undefined) return await skipped(t, "deno bundle does not work here");
+    await withBoth(parts, async (folder, [disk = ""]) => {
+      const frame = (functionName: string, url = "") => ({ functionName, url, lineNumber: 0 });
+      const profiles = {
+        "a.folded": "demo;main;spin 3\ndemo;main 2\n",
+        "a.txt": "demo 7/8 [000] 1.000000: 5 cycles: \n\t 10 spin+0x1 (/bin/demo)\n\n",
+        "a.cpuprofile": JSON.stringify({
+          nodes: [
+            { id: 1, callFrame: frame("(root)"), children: [2] },
+            { id: 2, callFrame: frame("spin", "file:///a.js") },
+          ],
+          ...{ startTime: 0, endTime: 9, samples: [2, 2], timeDeltas: [1, 2] },
+        }),
+      };
+      for (const [name, text] of Object.entries(profiles)) {
+        Deno.writeTextFileSync(`${folder}/${name}`, text);
+      }
+      const args = ["pprof", "-o", `${folder}/a.pb.gz`, `${folder}/a.folded`];
+      assertEquals((await tool("export", args)).code, 0);
+      const names = [...Object.keys(profiles), "a.pb.gz"];
+      for (const name of names) {
+        await t.step(name, async () => {
+          await withPage(disk, async (page, report) => {
+            await page.waitForSelector(".drop");
+            await drop(page, [`${folder}/${name}`]);
+            assertEquals(await shown(page), [name.replace(/\.gz$/, ""), true]);
+            assertEquals(report.errors, []);
+          });
+        });
+      }
+      await t.step("with a recording", async () => {
+        await withPage(disk, async (page, report) => {
+          await page.waitForSelector(".drop");
+          await drop(page, [FILE, PROGRAM, `${folder}/a.txt`]);
+          assertEquals((await shown(page))[1], true);
+          assertEquals(report.errors, []);
+        });
+      });
     });
   },
 });

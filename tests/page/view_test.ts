@@ -1345,7 +1345,7 @@ Deno.test({
             return error ?? open?.failed ?? (open?.facts === undefined ? undefined : "there");
           }).then((handle) => handle.jsonValue());
         await page.setInputFiles("input[type=file]", [program]);
-        assertEquals(await state(), "no perf.data among demo");
+        assertEquals(await state(), "no recording and no profile among demo");
         await page.setInputFiles("input[type=file]", [file, program]);
         assertEquals(await state(), "there");
         await page.evaluate(() =>

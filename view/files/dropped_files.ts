@@ -3,6 +3,11 @@ import { directorySource } from "@perfdata/format/directory-source";
 import { bundledText } from "@perfdata/symbols/bundle-code";
 import { fileKind } from "@perfdata/format/file-kind";
 import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
+import {
+  IMPORTED_KIND_BYTES,
+  type ImportedKind,
+  importedKind,
+} from "@perfdata/profile/import-profile";
 import { checkRange } from "@perfdata/symbols/binary-source";
 import { type ClosableSource } from "@perfdata/symbols/symbol-files";
 import { ElfFile, SymbolBundle, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
@@ -45,12 +50,13 @@ function binarySource(blob: Blob): ClosableSource {
 }
 
 /** Role of a dropped file. */
-type Kind = "recording" | "part" | "elf" | "bundle" | "other";
+type Kind = "recording" | "imported" | "part" | "elf" | "bundle" | "other";
 
 function kindOf(name: string, start: Uint8Array): Kind {
   const kind = fileKind(start);
   if (kind === "recording" || kind === "elf") return kind;
   if (kind === "symbol bundle") return "bundle";
+  if (importedKind(start) !== undefined) return "imported";
   return /^data\.\d+$/.test(name) ? "part" : "other";
 }
 
@@ -60,6 +66,8 @@ export interface Dropped {
   readonly recording: Blob;
   /** Name of the recording. */
   readonly name: string;
+  /** The kind of a profile of another tool, which is shown in place of a recording. */
+  readonly imported?: ImportedKind | undefined;
   /** Further files of a recording that is a directory, in order. */
   readonly parts: readonly Blob[];
   /** Programs and debug files, with their build ids. */
@@ -73,7 +81,7 @@ export interface Dropped {
   /** A symbol bundle. */
   readonly bundle: Blob | undefined;
   /** The other recording of a comparison. */
-  readonly base?: { readonly name: string; readonly blob: Blob } | undefined;
+  readonly base?: Pick<Dropped, "name" | "imported"> & { readonly blob: Blob } | undefined;
 }
 
 /**
@@ -83,17 +91,25 @@ export interface Dropped {
  * @throws {Error} If there is no recording, or more than two.
  */
 export async function takeFiles(files: readonly File[], isSwapped = false): Promise<Dropped> {
-  const recordings: { name: string; blob: Blob; time: number }[] = [];
+  const recordings: {
+    name: string;
+    blob: Blob;
+    time: number;
+    imported?: ImportedKind | undefined;
+  }[] = [];
   const parts: { name: string; blob: Blob }[] = [];
   const elves: { name: string; buildId: string; blob: Blob }[] = [];
   const others: { name: string; blob: Blob }[] = [];
   let bundle: Blob | undefined;
   for (const file of files) {
     const { name, blob } = await expanded(file);
-    const start = new Uint8Array(await blob.slice(0, 16).arrayBuffer());
+    const start = new Uint8Array(await blob.slice(0, IMPORTED_KIND_BYTES).arrayBuffer());
     switch (kindOf(name, start)) {
       case "recording":
         recordings.push({ name, blob, time: file.lastModified });
+        break;
+      case "imported":
+        recordings.push({ name, blob, time: file.lastModified, imported: importedKind(start) });
         break;
       case "part":
         parts.push({ name, blob });
@@ -113,7 +129,9 @@ export async function takeFiles(files: readonly File[], isSwapped = false): Prom
   const [recording, base, ...more] = recordings;
   if (recording === undefined) {
     const names = files.slice(0, 3).map(({ name }) => name).join(", ");
-    throw new Error(`no perf.data among ${files.length === 1 ? names : `${files.length} files`}`);
+    throw new Error(
+      `no recording and no profile among ${files.length === 1 ? names : `${files.length} files`}`,
+    );
   }
   if (more.length > 0) {
     throw new Error(`${recordings.length} recordings: at most two can be compared`);
@@ -122,6 +140,7 @@ export async function takeFiles(files: readonly File[], isSwapped = false): Prom
   return {
     recording: recording.blob,
     name: recording.name,
+    imported: recording.imported,
     parts: parts.map(({ blob }) => blob),
     elves,
     others,

@@ -3,6 +3,7 @@ import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/prof
 import { PerfDataReader } from "@perfdata/format";
 import { EventLoopTurns } from "@perfdata/format/event-loop";
 import { shownEvents } from "@perfdata/profile/chosen-event";
+import { type ImportedKind, importProfile } from "@perfdata/profile/import-profile";
 import { type ProfileOptions, type ProfileWeight } from "@perfdata/profile/recorded-profile";
 import { collect } from "@perfdata/perfdata/collect";
 import type { Workers } from "@perfdata/session/engine";
@@ -18,10 +19,11 @@ import { PtService } from "../recording/pt_service.ts";
 import { ProgressSteps } from "../recording/progress_steps.ts";
 import { RecordingService } from "../recording/recording_service.ts";
 import type { FilesOpening, ProgressState } from "../worker/protocol.ts";
-import type { ViewSource } from "../worker/worker_source.ts";
+import { type ViewSource, withoutRecords } from "../worker/worker_source.ts";
 import {
   type Dropped,
   droppedCode,
+  fileSource,
   openBundle,
   recordingSource,
   sourceLines,
@@ -100,6 +102,19 @@ export async function openFiles(
   const dropped = await takeFiles(files, swapped);
   const { base, ...others } = dropped;
   let code: CodeService | undefined;
+  const ofBase: ViewSource["base"] = base === undefined ? undefined : async (progress) => {
+    // The directory's other files belong to the shown recording.
+    const { blob: recording, name, imported } = base;
+    const dropped = { ...others, recording, name, imported, parts: [] };
+    return (await profileOf(dropped, script, counts, progress)).profile;
+  };
+  if (dropped.imported !== undefined) {
+    return {
+      ...withoutRecords("a profile of another tool", "its recording has them"),
+      profile: async (progress) => (await profileOf(dropped, script, counts, progress)).profile,
+      base: ofBase,
+    };
+  }
   const turns = new EventLoopTurns(undefined, HELD_MS);
   const service = new RecordingService(turns.source(recordingSource(dropped)), dropped.name);
   const pt = new PtService({
@@ -124,11 +139,7 @@ export async function openFiles(
       code = made.code;
       return made.profile;
     },
-    // The directory's other files belong to the shown recording.
-    base: base === undefined ? undefined : async (progress) => {
-      const dropped = { ...others, recording: base.blob, name: base.name, parts: [] };
-      return (await profileOf(dropped, script, counts, progress)).profile;
-    },
+    base: ofBase,
     async code(fn, selection) {
       if (code === undefined) throw new Error("the samples are not read yet");
       return await code.code(fn, selection);
@@ -155,7 +166,13 @@ async function profileOf(
   script: string,
   weight: ProfileWeight,
   progress: (state: ProgressState) => void,
-): Promise<{ readonly profile: ViewProfile; readonly code: CodeService }> {
+): Promise<{ readonly profile: ViewProfile; readonly code: CodeService | undefined }> {
+  if (dropped.imported !== undefined) {
+    return {
+      profile: await importedOf(dropped, dropped.imported, weight, progress),
+      code: undefined,
+    };
+  }
   const turns = new EventLoopTurns(undefined, HELD_MS);
   const source = turns.source(recordingSource(dropped));
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
@@ -193,6 +210,25 @@ async function profileOf(
     source: (path) => sourceLines(dropped, path),
   });
   return { profile: view, code };
+}
+
+/** Reads the profile of another tool. */
+async function importedOf(
+  { name, recording }: Dropped,
+  kind: ImportedKind,
+  weight: ProfileWeight,
+  progress: (state: ProgressState) => void,
+): Promise<ViewProfile> {
+  if (weight !== "period") throw new Error(`${name} is a profile of another tool: only samples`);
+  const source = new EventLoopTurns(undefined, HELD_MS).source(fileSource(recording));
+  const steps = new ProgressSteps(progress);
+  const profile = await importProfile(kind, source, {
+    title: name,
+    timed: true,
+    progress: (bytes) => steps.read("Reading the samples", bytes, source.size, 0),
+  });
+  if (profile.samples.length === 0) throw new Error(`${name}: no samples`);
+  return viewProfile(shownEvents(profile));
 }
 
 /** Creates a disassembler that only finds instruction boundaries, for machines that this page supports. */

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { eventsRecording } from "../../fixtures/synthesize/events.ts";
 import { openFiles } from "./files_source.ts";
 
@@ -19,6 +19,23 @@ class SyncReader {
     return file.known.slice().buffer;
   }
 }
+
+Deno.test("openFiles: a profile of another tool is shown in place of a recording, and has no records", async () => {
+  Object.assign(globalThis, { FileReaderSync: SyncReader });
+  const text = new TextEncoder().encode("demo;main;work 3\ndemo;main 2\n");
+  const source = await openFiles({ from: "files", files: [new KnownFile(text)], script: "" });
+  const { events, samples, functions } = await source.profile(() => {});
+  assertEquals(events.map(({ name }) => name), ["samples"]);
+  assertEquals([...samples.count], [3, 2]);
+  assertEquals(functions.name, ["main", "work"]);
+  assertEquals([await source.index(), await source.head()], [undefined, []]);
+  await assertRejects(() => source.record(0), Error, "a profile of another tool has no records");
+  const off = await openFiles({
+    ...{ from: "files", script: "", counts: "off-cpu" } as const,
+    files: [new KnownFile(text)],
+  });
+  await assertRejects(() => off.profile(() => {}), Error, "only samples");
+});
 
 Deno.test("openFiles: the event with most samples is the first; an event of two PMUs is one event", async () => {
   const file = new KnownFile(

@@ -44,9 +44,8 @@ export interface ReportData extends ReportParts {
 /** Opens a report, which has the profile but no records. */
 export async function reportSource(packed: string): Promise<ViewSource> {
   const data = unpack<ReportData>(await inflate(fromBase64(packed)));
-  const none = "a report has no records: perfdata view FILE shows them";
   return {
-    head: () => Promise.resolve([]),
+    ...withoutRecords("a report", "perfdata view FILE shows them"),
     index: () => Promise.resolve(data.index),
     info: () => Promise.resolve(data.info),
     switched: () => Promise.resolve(data.switched),
@@ -55,17 +54,28 @@ export async function reportSource(packed: string): Promise<ViewSource> {
         ? Promise.reject(new Error("no samples"))
         : Promise.resolve(data.profile),
     base: data.base === undefined ? undefined : () => Promise.resolve(data.base as ViewProfile),
-    records: () => Promise.reject(new Error(none)),
-    position: () => Promise.reject(new Error(none)),
-    record: () => Promise.reject(new Error(none)),
-    slice: () => Promise.reject(new Error(none)),
+  };
+}
+
+/** Returns what a source answers about records and code that it does not have. */
+export function withoutRecords(
+  what: string,
+  instead: string,
+): Omit<ViewSource, "profile" | "base"> {
+  const none = () => Promise.reject(new Error(`${what} has no records: ${instead}`));
+  return {
+    head: () => Promise.resolve([]),
+    index: () => Promise.resolve(undefined),
+    info: () => Promise.resolve(undefined),
+    switched: () => Promise.resolve(undefined),
+    records: none,
+    position: none,
+    record: none,
+    slice: none,
     pt: () => Promise.resolve(undefined),
-    ptPart: () => Promise.reject(new Error(none)),
-    ptInsns: () => Promise.reject(new Error(none)),
-    code: () =>
-      Promise.reject(
-        new Error("a report has no source and no instructions: perfdata view FILE shows them"),
-      ),
+    ptPart: none,
+    ptInsns: none,
+    code: () => Promise.reject(new Error(`${what} has no source and no instructions: ${instead}`)),
   };
 }
 
