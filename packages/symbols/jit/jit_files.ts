@@ -1,10 +1,24 @@
 import { SymbolsError } from "../errors.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
+import { perfMapPid } from "../files/map_name.ts";
 import { TEXT_LIMIT } from "../files/opened_files.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import { readPerfMap } from "./perf_map.ts";
 import { JitSymbols } from "./jit_symbols.ts";
 import { type JitdumpHeader, openJitdump } from "./jitdump.ts";
+
+/** Bytes of a file `/proc/PID/status`, at most. */
+const STATUS_LIMIT = 1 << 16;
+
+/**
+ * The number of a process in the innermost of its namespaces, from `/proc/PID/status`; `undefined` if it is in one
+ * namespace only.
+ */
+export function innermostPid(status: string): number | undefined {
+  const [, numbers = ""] = /^NSpid:((?:\t\d+)+)$/m.exec(status) ?? [];
+  const all = numbers.split("\t").slice(1);
+  return all.length > 1 ? Number(all.at(-1)) : undefined;
+}
 
 /** A parsed jitdump file. */
 export interface JitFile {
@@ -75,7 +89,33 @@ export class JitFiles {
     return map;
   }
 
-  #map(path: string): SymbolTable | SymbolsError | undefined {
+  #map(recorded: string): SymbolTable | SymbolsError | undefined {
+    return this.#mapAt(this.pathOf(recorded)) ?? this.#mapInContainer(recorded);
+  }
+
+  /**
+   * The perf map of a process that still runs in a container: it is in the files of the container, and named after
+   * the number that the process has there.
+   */
+  #mapInContainer(recorded: string): SymbolTable | SymbolsError | undefined {
+    const pid = this.#symfs === "" ? perfMapPid(recorded) : undefined;
+    if (pid === undefined) return undefined;
+    const inside = innermostPid(this.#text(`/proc/${pid}/status`));
+    return inside === undefined
+      ? undefined
+      : this.#mapAt(`/proc/${pid}/root/tmp/perf-${inside}.map`);
+  }
+
+  #text(path: string): string {
+    try {
+      return new TextDecoder().decode(this.#files.read(path, STATUS_LIMIT));
+    } catch (error) {
+      if (error instanceof SymbolsError) return "";
+      throw error;
+    }
+  }
+
+  #mapAt(path: string): SymbolTable | SymbolsError | undefined {
     if (this.#files.isForeign?.(path) === true) return undefined;
     try {
       const text = this.#files.read(path, TEXT_LIMIT);
