@@ -1,20 +1,19 @@
 /**
- * Prints the public API, one name a line: door, kind, name and declaration. Two lists, of two commits, show by `diff`
- * what users of the packages will notice.
- *
+ * Prints the public API, one line per name: package, kind, name and declaration. A `diff` of the
+ * lists of two commits shows the changes that users of the packages notice.
  *     deno run -A tests/checks/api.ts > api.txt
  */
 const root = new URL("../../", import.meta.url);
 const { workspace } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
 
-/** What `deno doc --json` says of a name, as far as it is used here. */
+/** The used fields of a name in `deno doc --json`. */
 interface Declaration {
   readonly declarationKind: string;
   readonly kind: string;
   readonly def?: unknown;
 }
 
-/** A declaration without the places of its source and without its comments. */
+/** A declaration without source positions and comments. */
 function signature(def: unknown): string {
   return JSON.stringify(
     def,
@@ -23,7 +22,7 @@ function signature(def: unknown): string {
   );
 }
 
-/** A short name of a declaration: equal declarations have equal ones. */
+/** A short hash of a declaration. */
 async function digest(text: string): Promise<string> {
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return new Uint8Array(bytes).toHex().slice(0, 12);

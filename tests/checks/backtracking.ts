@@ -1,16 +1,16 @@
 /**
- * Finds regular expressions whose matching takes more than linear time on some text: those with a text
- * that two loops can share in more than one way (`\s*(\w*)\s*$`, `(a+)*b`), where the search for a place to
- * begin is a loop as well (`/\/+$/` is quadratic on a row of slashes that does not end the text).
+ * Finds regular expressions whose matching takes more than linear time on some text: two loops can
+ * share a text in more than one way (`\s*(\w*)\s*$`, `(a+)*b`), and the search for a start is a
+ * loop as well (`/\/+$/` is quadratic on a row of slashes that does not end the text).
  *
  * The expression becomes an automaton with one state for each of its characters and each class of
- * characters that it tells apart. It is ambiguous if there are states p and q and a text that leads from p
- * to p, from p to q and from q to q ("infinite degree of ambiguity"): then n copies of the text can be
- * divided between p and q in n ways, all of which are tried if the match fails after them. Ambiguity before
- * a state from which no text fails is harmless.
+ * characters that it distinguishes. It is ambiguous if there are states p and q and a text that
+ * leads from p to p, from p to q and from q to q ("infinite degree of ambiguity"): then n copies of
+ * the text can be divided between p and q in n ways, all of which are tried if the match fails
+ * after them. Ambiguity before a state from which no text fails is harmless.
  *
- * `{m,n}` counts as one optional or required copy. A lookaround of one character is exact; a longer one may
- * succeed or fail, and is checked for itself.
+ * `{m,n}` counts as one optional or required copy. A lookaround of one character is exact; a longer
+ * one may succeed or fail, and is checked separately.
  */
 
 type Node =
@@ -24,14 +24,17 @@ type Node =
     readonly loops: boolean;
   };
 
-/** A condition on the characters before and after a place; `atom` is an index, or -1 for "unknown". */
+/**
+ * A condition on the characters around a position; `atom` is an index, or -1 for an unknown
+ * condition.
+ */
 interface Assertion {
   readonly kind: "start" | "end" | "boundary" | "inside" | "ahead" | "behind" | "maybe";
   readonly atom: number;
   readonly negative: boolean;
 }
 
-/** Parsed text of an expression. */
+/** A parsed expression. */
 class Parser {
   readonly atoms: string[] = [];
   /** Lookarounds of more than one character. */
@@ -118,13 +121,13 @@ function oneAtom(node: Node): number | undefined {
   return oneAtom(node.parts[0] as Node);
 }
 
-/** A way from one character to the next: the position, or the end; and the conditions between them. */
+/** A step from one character to the next or to the end, with its conditions. */
 interface Step {
   readonly to: number;
   readonly asserts: readonly Assertion[];
 }
 
-/** Ways into a part of an expression, out of it, and through it without a character. */
+/** Steps into a part of an expression, out of it, and through it without a character. */
 interface Part {
   readonly first: readonly Step[];
   readonly last: readonly Step[];
@@ -133,7 +136,9 @@ interface Part {
 
 const END = -1;
 
-/** Positions of an expression, each of which consumes one character, and the steps between them. */
+/**
+ * Positions of an expression, each of which consumes one character, with the steps between them.
+ */
 class Positions {
   readonly atoms: number[] = [];
   readonly follow: Step[][] = [];
@@ -190,14 +195,17 @@ function after(empty: Part["empty"], steps: readonly Step[]): Step[] {
   );
 }
 
-/** What can be told of a character: which atoms have it, and whether it belongs to a word or ends a line. */
+/**
+ * Properties of a character: the atoms that match it, and whether it is a word character or ends a
+ * line.
+ */
 interface Class {
   readonly has: readonly boolean[];
   readonly word: boolean;
   readonly newline: boolean;
 }
 
-/** Classes of characters that the expression tells apart. */
+/** Classes of characters that the expression distinguishes. */
 function classes(atoms: readonly string[], flags: string): Class[] {
   const plain = flags.replaceAll(/[gyd]/g, "");
   const tests = atoms.map((atom) => new RegExp(`^(?:${atom})$`, plain));
@@ -218,7 +226,7 @@ function classes(atoms: readonly string[], flags: string): Class[] {
   return [...found.values()];
 }
 
-/** `undefined`: at the start, or the end, of the text. */
+/** `undefined` at the start or the end of the text. */
 function holds(
   { kind, atom, negative }: Assertion,
   before: Class | undefined,
@@ -245,11 +253,11 @@ function holds(
 
 /** The states of an expression: a position and the class of the character that it consumed. */
 class Automaton {
-  /** By state and class, the next states; one that can be reached in two ways is in it twice. */
+  /** Next states by state and class. A state that can be reached in two ways is listed twice. */
   readonly next: number[][][] = [];
-  /** By state and class, whether the match can end here if such a character is next. */
+  /** By state and class: whether the match can end here before such a character. */
   readonly #ends: boolean[][] = [];
-  /** Whether a state has no text after which matching fails. */
+  /** Whether no text after a state makes the match fail. */
   readonly safe: boolean[] = [];
   readonly #start: number;
   readonly #classes: readonly Class[];
@@ -312,7 +320,7 @@ class Automaton {
     }
   }
 
-  /** Whether some text can be divided between two loops in many ways and fail after them. */
+  /** Whether two loops can divide some text in many ways and fail afterwards. */
   ambiguous(): boolean {
     const { next, safe } = this;
     const reach = next.map((_, from) => reachable(next, from));
@@ -388,13 +396,13 @@ function anchored(node: Node): boolean {
   return node.kind === "seq" && node.parts[0] !== undefined && anchored(node.parts[0]);
 }
 
-/** Whether the time that this expression takes can grow faster than the text. */
+/** Whether the time of the expression can grow faster than the text. */
 export function backtracks(source: string, flags: string): boolean {
   const parser = new Parser(source);
   const node = parser.alternatives();
   const isAnchored = anchored(node) && !flags.includes("m");
   const searches = !isAnchored && !flags.includes("y");
-  // A lookaround is tried at each place that the search or a loop comes to.
+  // A lookaround is tried at each position that the search or a loop reaches.
   if (parser.inner.some(loops) && (searches || loops(node))) return true;
   if (!loops(node)) return false;
   return new Automaton(node, parser.atoms, flags, searches).ambiguous();

@@ -1,7 +1,7 @@
 /**
- * Rules for `deno lint`: no regular expression takes more than linear time, since names, formats and
- * features of a recording are as long as its maker wanted. An expression that only what the user typed
- * reaches says so: `// deno-lint-ignore perfdata-expressions/backtracking -- why`.
+ * Rules for `deno lint`: no regular expression takes more than linear time, since a recording's
+ * author chooses the length of names, formats and features. An expression that only matches a
+ * user's input has a comment: `// deno-lint-ignore perfdata-expressions/backtracking -- why`.
  */
 import { backtracks } from "./backtracking.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { backtracks } from "./backtracking.ts";
 import plugin from "./backtracking_lint.ts";
 
-Deno.test("backtracking lint: expressions that share a text between two loops are found", () => {
+Deno.test("backtracking lint: expressions whose loops share a text are found", () => {
   const slow = [
     ...[/\/+$/, /(?<=.)\/+$/, /(?:\w+::)+(?=\w)/g, /\].*$/, /\S*\s*$/, /"(?:[^"\\]|\\.|\\)*"/],
     ...[/(a+)*b/, /(a*)*$/, /^(a|a)*$/, /^(?: (?:[A-Z]{2,}|[KMG]B))*$/, /^(.*)(.*)$/],
@@ -27,7 +27,7 @@ Deno.test("backtracking lint: expressions of linear time are not reported", () =
   for (const { source, flags } of linear) assertEquals(backtracks(source, flags), false, source);
 });
 
-Deno.test("backtracking lint: literals and run-time expressions of packages, tools and view are looked at", () => {
+Deno.test("backtracking lint: literals and run-time expressions of packages, tools and view are checked", () => {
   const found = (file: string, source: string): string[] =>
     Deno.lint.runPlugin(plugin, file, source).map(({ id }) => id);
   const reported = ["perfdata-expressions/backtracking"];

@@ -1,13 +1,12 @@
 /**
- * Checks that no more elements of columns are called numbers without a look (`as number`) than there are: where
- * a `for … of`, an accessor or a checked reader says the same, it is to be taken. Who makes them fewer writes
- * the lower number here.
+ * Checks that the number of casts of column elements (`as number`) does not grow. Use a `for … of`
+ * loop, an accessor or a checked reader instead, and lower the number here.
  *
  * usage: deno run --allow-read tests/checks/casts.ts
  */
 const root = new URL("../../", import.meta.url);
 
-/** By folder: how many there are at most. */
+/** Limit of casts by folder. */
 const MOST: Readonly<Record<string, number>> = {
   "packages/dump/": 5,
   "packages/export/": 232,
@@ -24,7 +23,7 @@ const MOST: Readonly<Record<string, number>> = {
   "view/": 29,
 };
 
-/** Sources below a folder that are no tests, and nothing that was made of others. */
+/** Source files below a folder, without tests and generated files. */
 function* sources(folder: string): Generator<string, void, void> {
   for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
     if (isDirectory && !/^(node_modules|testing)$/.test(name)) yield* sources(`${folder}${name}/`);

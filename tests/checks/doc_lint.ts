@@ -1,14 +1,15 @@
 /**
- * Runs `deno doc --lint` on every package and fails on what it finds; and where the roots of all packages together
- * export more names than someone can look through. What is for fewer people is under a sub-path.
+ * Runs `deno doc --lint` on every package and fails on its findings, and if the main entry points
+ * together export too many names. Rarely used names belong under a sub-path.
  *
- * Two of its findings are not errors here: the types of structures are derived from their
- * declarations (`no-slow-types`), which are private constants next to them (`private-type-ref` to
- * a name in capitals).
+ * Two kinds of findings are no errors here: types of structures are derived from their declarations
+ * (`no-slow-types`), which are private constants beside them (`private-type-ref` to a name in
+ * capitals).
  */
 const root = new URL("../../", import.meta.url);
 const { workspace } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
-// All at once: a type that one package takes from another is public, which a run of its own misses.
+// All packages in one run: a type that one package uses from another is public, which separate runs
+// miss.
 const entries = (workspace as string[]).flatMap((member) => {
   const config = JSON.parse(Deno.readTextFileSync(new URL(`${member}/deno.json`, root)));
   return Object.values(config.exports as Record<string, string>).map((path) => `${member}/${path}`);
@@ -30,7 +31,7 @@ for (const finding of new TextDecoder().decode(stderr).split(/^(?=error)/m)) {
 }
 console.log(`doc lint: ${errors} errors in ${workspace.length} packages`);
 
-/** Most names of all roots together. */
+/** Limit of the names of all main entry points. */
 const MOST_NAMES = 200;
 const { stdout } = await new Deno.Command(Deno.execPath(), {
   args: ["doc", "--json", ...entries.filter((path) => path.endsWith("/./mod.ts"))],

@@ -1,7 +1,7 @@
 /**
- * Checks what differs from the last commit, in seconds: format, lint and types of the changed files, and the unit tests
- * in their folders. `.githooks/pre-commit` runs it; `deno task ok` remains what has to hold.
- *
+ * Checks the files that differ from the last commit, in seconds: format, lint and types of the
+ * changed files, and the unit tests in their folders. `.githooks/pre-commit` runs it; `deno task
+ * ok` is the complete check.
  *     deno task fast            what differs from HEAD
  *     deno task fast main       what differs from main
  */
@@ -14,7 +14,7 @@ async function git(...args: string[]): Promise<string[]> {
   return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "");
 }
 
-/** Runs a step over files; no files, no step. */
+/** Runs a step over files, unless there are none. */
 async function step(
   name: string,
   args: readonly string[],

@@ -8,11 +8,11 @@ const config = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
 
 /** Device names of Windows, whatever their extension (learn.microsoft.com, "Naming Files"). */
 const RESERVED = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
-/** What a name on Windows may not have, or end with. */
+/** Characters that a name on Windows must not contain or end with. */
 // deno-lint-ignore no-control-regex
 const INVALID = /[<>:"|?*\\\u0000-\u001f]|[ .]$/;
 
-/** What is wrong with a list of paths, each with `/` between its parts. */
+/** Errors in a list of paths, whose parts are separated by `/`. */
 export function badNames(paths: readonly string[]): string[] {
   const problems: string[] = [];
   const seen = new Map<string, string>();
@@ -34,10 +34,13 @@ export function badNames(paths: readonly string[]): string[] {
   return [...new Set(problems)];
 }
 
-/** File names that each folder may have: its door, and what its tests share. */
+/** File names that may occur in each folder: entry points, and helpers of its tests. */
 const IN_EACH_FOLDER = /^(mod|testing|deno|README|LICENSE)\.|_test\.tsx?$/;
 
-/** Names that two files of the packages, of what commands share or of the page have: who looks for one would find the other. */
+/**
+ * Names of two files in packages, in tools/shared or in view/, which make a search by name
+ * ambiguous.
+ */
 export function sameNames(paths: readonly string[]): string[] {
   const seen = new Map<string, string>();
   const problems: string[] = [];
@@ -62,7 +65,7 @@ function files(folder: URL, prefix: string): string[] {
   });
 }
 
-/** What a package lacks. */
+/** Files or fields that a package lacks. */
 function packageProblems(member: string): string[] {
   const folder = new URL(`${member}/`, root);
   const { name, license, exports, publish } = JSON.parse(

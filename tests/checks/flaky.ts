@@ -1,11 +1,11 @@
 /**
- * Tests that failed in a first run and passed in a second: each is printed, with the date on which it was recorded
- * in tests/flaky.tsv. A test that is not recorded there, or was recorded more than 30 days ago, still counts as
- * failed.
+ * Prints the tests that failed in a first run and passed in a second one, with the date at which
+ * they were recorded in tests/flaky.tsv. A test that is not recorded there, or was recorded more
+ * than 30 days ago, still counts as failed.
  *
  * usage: deno run --allow-read tests/checks/flaky.ts FIRST_LOG SECOND_LOG
  *
- * The last line of the output is the number of those that still count as failed.
+ * The last line of the output is the number of tests that still count as failed.
  */
 const DAYS = 30;
 const LIST = new URL("../flaky.tsv", import.meta.url);
@@ -18,7 +18,7 @@ export function failures(log: string): Set<string> {
   );
 }
 
-/** Dates by test of tests/flaky.tsv, whose lines are a date, a file and a name, separated by tabs. */
+/** Dates by test from tests/flaky.tsv, whose lines are date, file and name, separated by tabs. */
 export function recorded(list: string): Map<string, string> {
   return new Map(
     list.split("\n").filter((line) => line !== "" && !line.startsWith("#")).map((line) => {
@@ -28,7 +28,7 @@ export function recorded(list: string): Map<string, string> {
   );
 }
 
-/** Tests that failed first and not again, each with whether its record is recent enough. */
+/** Tests that failed first and not again, with whether their record is recent enough. */
 export function flaky(
   first: string,
   second: string,

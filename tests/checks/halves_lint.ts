@@ -1,11 +1,11 @@
 /**
- * A rule for `deno lint`: the halves of a 64-bit value are not joined as a number where text is made,
- * since a number is exact up to 2^53 only. `putDecimal64`, `wholeSeconds` and `IdMap` of
- * `@perfdata/format` take halves; a `bigint` is exact, too. What stays a number, because it is compared or
- * averaged and not printed, says so: `// deno-lint-ignore perfdata/halves -- why`.
+ * A rule for `deno lint`: text is not made from the halves of a 64-bit value joined as a number,
+ * which is exact only up to 2^53. `putDecimal64`, `wholeSeconds` and `IdMap` of `@perfdata/format`
+ * take halves; a `bigint` is exact, too. A value that is compared or averaged, not printed, has a
+ * comment: `// deno-lint-ignore perfdata/halves -- why`.
  */
 
-/** Where text is made, and what it is made of. */
+/** Folders in which text is made, and the functions that make it. */
 const ROOMS =
   /\/(packages\/(dump|edit|export|profile|pt|report|session|tables)|tools)\/(?:[^/]+\/)*[^/]+\.ts$/;
 const TESTS = /(_test|\btesting)\.ts$/;

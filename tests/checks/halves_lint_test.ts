@@ -5,7 +5,7 @@ function found(file: string, source: string): string[] {
   return Deno.lint.runPlugin(plugin, file, source).map(({ id }) => id);
 }
 
-Deno.test("halves are not joined as a number where text is made", () => {
+Deno.test("halves lint: joined halves are found in code that makes text", () => {
   const joined = [
     "const n = hi * 2 ** 32 + lo;",
     "const n = lo + (hi >>> 0) * 4294967296;",
@@ -16,7 +16,7 @@ Deno.test("halves are not joined as a number where text is made", () => {
     assertEquals(found("/a/packages/profile/names/x.ts", source), ["perfdata/halves"], source);
     assertEquals(found("/a/tools/x.ts", source), ["perfdata/halves"], source);
     assertEquals(found("/a/packages/session/x.ts", source), ["perfdata/halves"], source);
-    // Nothing is printed there, and addresses of code are under 2^48.
+    // These folders print nothing, or only addresses of code below 2^48.
     assertEquals(found("/a/packages/symbols/x.ts", source), [], source);
   }
   const others = [

@@ -28,7 +28,7 @@ function* modules(folder: URL): Generator<URL, void, void> {
   }
 }
 
-/** What a module imports, now or while it runs. */
+/** Modules that a module imports statically or dynamically. */
 function imports(text: string): string[] {
   const code = text.replace(/^ *\*.*$/gm, "").replace(/^ *\/\/.*$/gm, "");
   const found = [
@@ -41,10 +41,10 @@ function imports(text: string): string[] {
 
 /** Maximum number of modules that import each other in a ring. */
 const LONGEST_RING = 3;
-/** Longer rings: the declarations of structures, which are made of each other. */
+/** Known longer cycles: declarations of structures, which contain each other. */
 const STRUCT_RING = "packages/format/struct/";
 
-/** By path: the modules that it imports relatively. */
+/** Relative imports of each module. */
 const relative = new Map<string, string[]>();
 
 /** Rings of modules: the strongly connected components, by Tarjan's algorithm. */

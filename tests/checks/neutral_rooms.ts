@@ -40,7 +40,8 @@ for (const path of neutral) {
   }
 }
 
-// A configuration of its own: same import map, but only the types of a browser, and of the language that Node 20 runs.
+// A separate configuration with the same import map, but only the types of a browser and of Node
+// 20's language version.
 const folder = Deno.makeTempDirSync({ prefix: "perfdata-neutral-" });
 try {
   const imports: Record<string, string> = { ...config.imports };

@@ -1,4 +1,7 @@
-/** Addresses that belong to several objects, one after the other: each command names samples by what was mapped then. */
+/**
+ * Addresses that belong to several objects over time: each command names samples by the mapping at
+ * their time.
+ */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { HEADER_ARCH } from "@perfdata/format/feature-names";
@@ -9,7 +12,7 @@ import { inFolder, tool } from "../support/tool.ts";
 const CASES = new URL("../../fixtures/cases/", import.meta.url).pathname;
 const X = 0x40_0000n;
 
-/** A recording of process 7, pid of all maps and samples. */
+/** A recording of process 7, to which all mappings and samples belong. */
 function recording(items: readonly Item[]): Promise<Uint8Array> {
   const attr = emptyAttr();
   const flags = { ...attr.flags, sample_id_all: true };
@@ -39,7 +42,7 @@ const samples = (time: bigint, ip: bigint, count: number): Item[] =>
     },
   }));
 
-/** Samples by a column of `funcs`, and by the names that match in lines of `tree`, `folded` and `script`. */
+/** Samples by a column of `funcs`, and by matching names in `tree`, `folded` and `script`. */
 async function counted(
   path: string,
   names: readonly string[],
@@ -114,7 +117,7 @@ Deno.test("dlopen, dlclose, dlopen at the same address: each library counts whil
     }
   }));
 
-Deno.test("a perf map that names an address twice: the last line counts, and each command says that once", () =>
+Deno.test("a perf map with two lines for an address: the last line is used, and each command reports it once", () =>
   inFolder(async (folder) => {
     await Deno.mkdir(`${folder}/tmp`);
     const path = `${folder}/perf.data`;
@@ -144,7 +147,7 @@ Deno.test("a perf map that names an address twice: the last line counts, and eac
     for (const err of await said("400000 20 first\n400100 20 other\n400000 20 second\n")) {
       assertEquals(err.split("several lines of the perf map name").length, 2, err);
     }
-    // Nothing was sampled where lines overlap.
+    // No sample is at an address with two lines.
     for (const err of await said("400200 20 first\n400200 20 other\n400000 120 second\n")) {
       assert(!err.includes("several lines"), err);
     }

@@ -1,4 +1,4 @@
-/** No two rows of a table look the same: functions of one name, and names that are shortened. */
+/** All rows of a table are distinct: functions of one name, and shortened names. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile";
 import { bytesSource, PerfDataError, PerfDataReader } from "@perfdata/format";
@@ -24,7 +24,7 @@ const NAMES = [
   "_ZN1a4work17hfedcba9876543210E",
 ];
 
-/** Lines of the table of a recording in two programs that have all of {@link NAMES}. */
+/** Lines of a table for a recording of two programs that have all of {@link NAMES}. */
 async function lines(folder: string, sort: readonly SortKey[], width?: number): Promise<string[]> {
   const programs = [["one", "11"], ["two", "22"]].map(([name = "", byte = ""]) => ({
     path: `${folder}/${name}`,
@@ -47,7 +47,7 @@ async function lines(folder: string, sort: readonly SortKey[], width?: number): 
     .split("\n").slice(2);
 }
 
-/** What a line says a row is of: all that is not numbers. */
+/** The part of a line without numbers: the subject of the row. */
 const isOf = (line: string): string => line.replace(/^[█▏▎▍▌▋▊▉ ]*[\d.]+% +\d+ +\d+ +/, "");
 
 Deno.test("funcs on a terminal: functions of one name differ by object, hash or address", () =>
@@ -60,14 +60,14 @@ Deno.test("funcs on a terminal: functions of one name differ by object, hash or 
         const told = (await lines(folder, sort, width)).map(isOf);
         assertEquals(told.length, plain.length);
         assertEquals(new Set(told).size, told.length, told.join("\n"));
-        // What is told apart without has no mark.
+        // Distinct names have no mark.
         const others = told.filter((line) => line.includes("other"));
         if (sort.length > 1) {
           assert(others.every((line) => /other(?: {2}|$)/.test(line)), others[0]);
         }
         compared += told.length;
       }
-      // Elsewhere names are those of perf.
+      // Other outputs have perf's names.
       assert(plain.every((line) => !/@|::h[0-9a-f]{16}/.test(line)), plain.join("\n"));
     }
     const text = (await lines(folder, ["dso", "sym"], 200)).join("\n");
@@ -80,9 +80,9 @@ Deno.test("funcs on a terminal: functions of one name differ by object, hash or 
     assert(compared >= 100);
   }));
 
-/** Programs with many names, of C, C++, Rust and Go, where they are here. */
+/** Installed programs in C, C++, Rust and Go with many names. */
 const PROGRAMS = ["/usr/bin/node", "/usr/local/go/bin/go", "/usr/lib/go/bin/go", Deno.execPath()];
-/** So many names are in one table, and at most so many tables of a program are looked at. */
+/** Names per table, and limit of the tables for a program. */
 const NAMES_OF_TABLE = 2000, TABLES = 8;
 
 function namesOf(path: string): string[] {
@@ -99,7 +99,7 @@ function namesOf(path: string): string[] {
   }
 }
 
-/** Shortens the names of a table to some widths, and fails where two look the same or one does not fit. */
+/** Shortens the names of a table to some widths. Fails if two are equal or one does not fit. */
 function shorten(names: readonly string[], of: string): number {
   for (const room of [16, 24, 40, 64]) {
     const short = shortNames(names, room);
@@ -148,7 +148,7 @@ Deno.test(
   },
 );
 
-/** Functions that were sampled, by the symbols that the recording has itself, and objects. */
+/** Sampled functions and objects, by the recording's own symbols. */
 async function sampledNames(path: string): Promise<string[]> {
   try {
     const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(path)), {
@@ -165,7 +165,7 @@ async function sampledNames(path: string): Promise<string[]> {
     }
     return [...names].slice(0, NAMES_OF_TABLE);
   } catch (error) {
-    // Of what cannot be read other tests say why.
+    // Other tests cover unreadable recordings.
     if (error instanceof PerfDataError) return [];
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Recordings with one question each (fixtures/README.md), whose answers are known by hand. */
+/** Recordings for one question each (fixtures/README.md), with answers known by hand. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { inFolder, tool, type ToolResult } from "../support/tool.ts";
 
@@ -6,7 +6,7 @@ const CASES = new URL("../../fixtures/cases/", import.meta.url).pathname;
 
 const pathOf = (name: string): string => `${CASES}${name}.perf.data`;
 
-/** Runs a command on cases, without files of this machine; it has to succeed. */
+/** Runs a command on cases without this machine's files. It has to succeed. */
 async function run(
   name: string,
   args: readonly string[],
@@ -23,14 +23,14 @@ type Row = Readonly<Record<string, unknown>>;
 const rowsOf = ({ out }: ToolResult): Row[] =>
   out.trim().split("\n").map((line): Row => JSON.parse(line));
 
-/** Rows of `funcs`, without looking for symbols of this machine. */
+/** Rows of `funcs` without symbols of this machine. */
 const funcs = async (name: string, ...args: readonly string[]): Promise<Row[]> =>
   rowsOf(await run("funcs", ["--json", "--symfs", CASES, ...args], name));
 
 const pick = (rows: readonly Row[], ...keys: readonly string[]): unknown[][] =>
   rows.map((row) => keys.map((key) => row[key]));
 
-Deno.test("kvm-host-guest: 60 % are of the host's kernel, 40 % of the guest's, in every command", async () => {
+Deno.test("kvm-host-guest: 60 % are in the host's kernel, 40 % in the guest's, in every command", async () => {
   const expected = [["[kernel.kallsyms]", "k", 60, 60], ["[guest.kernel.kallsyms]", "g", 40, 40]];
   const rows = await funcs("kvm-host-guest");
   assertEquals(pick(rows, "dso", "level", "samples", "overhead"), expected);
@@ -80,7 +80,7 @@ Deno.test("read-inherit: counters of a group are kept by id and thread", async (
   ]);
 });
 
-Deno.test("hybrid: one event that was asked of two PMUs counts as one", async () => {
+Deno.test("hybrid: an event of two PMUs counts as one", async () => {
   const tree = await run("tree", ["--symfs", CASES], "hybrid-a");
   assertMatch(tree.out, /^cycles:P: 503 samples/m);
   const folded = await run("export", ["--symfs", CASES, "folded"], "hybrid-a");
@@ -95,7 +95,7 @@ Deno.test("hybrid: one event that was asked of two PMUs counts as one", async ()
   assertEquals(samples, [503, 500]);
 });
 
-Deno.test("data-src: levels of memory 5 to 9 have their names, and the weights that were recorded", async () => {
+Deno.test("data-src: memory levels 5 to 9 have their names and the recorded weights", async () => {
   const rows = await funcs("data-src", "--sort", "mem");
   const weights = new Map(rows.map(({ mem, samples, period }) => [mem, [samples, period]]));
   assertEquals(
@@ -108,7 +108,7 @@ Deno.test("data-src: levels of memory 5 to 9 have their names, and the weights t
   assertEquals(rows.reduce((sum, { period }) => sum + Number(period), 0), 1045);
 });
 
-Deno.test("cut-in-features: info prints the samples and names the features that are cut", async () => {
+Deno.test("cut-in-features: info prints the samples and names the truncated features", async () => {
   const { code, out, err } = await tool("info", [pathOf("cut-in-features")]);
   assertEquals(code, 1);
   assertMatch(out, /^samples +1000 of 1 process, 1 thread$/m);
@@ -127,7 +127,7 @@ Deno.test("module-build-ids: modules have the build ids of their MMAP2 records",
   }
 });
 
-Deno.test("comp2-wrap: data_size tells the length; after repair the samples are the same", () =>
+Deno.test("comp2-wrap: data_size is the length; after repair the samples are the same", () =>
   inFolder(async (folder) => {
     const expected = [["0x0000000000002000", 900], ["0x0000000000001000", 100], [
       "0x0000000000003000",
@@ -142,7 +142,7 @@ Deno.test("comp2-wrap: data_size tells the length; after repair the samples are 
     assertMatch((await tool("info", [path])).out, /^samples +1100 of/m);
   }));
 
-Deno.test("deferred: user callers of later records join their samples, also after convert --for-perf 6.1", () =>
+Deno.test("deferred: user callers in later records join their samples, also after convert --for-perf 6.1", () =>
   inFolder(async (folder) => {
     const kernel = (offset: number): string =>
       `ffffffff810010${offset.toString(16).padStart(2, "0")}`;
@@ -150,7 +150,7 @@ Deno.test("deferred: user callers of later records join their samples, also afte
       ["500", kernel(0), "1000", "1100", "1200"],
       ["600", kernel(16), "2000", "2100"],
       ["500", kernel(32), "1000", "1100", "1200"],
-      // The record with its user callers is missing.
+      // The record with the user callers is missing.
       ["500", kernel(0)],
       ["500", "1000", "1100"],
     ];
@@ -174,7 +174,7 @@ Deno.test("deferred: user callers of later records join their samples, also afte
   }));
 
 for (const command of ["info", "funcs", "tree"]) {
-  Deno.test(`broken-period: ${command} names the one period that rules all shares`, async () => {
+  Deno.test(`broken-period: ${command} names the one period that dominates all shares`, async () => {
     const flags = command === "info" ? [] : ["--symfs", CASES];
     const { out, err } = await run(command, flags, "broken-period");
     const text = command === "info" ? out : err;
@@ -182,7 +182,7 @@ for (const command of ["info", "funcs", "tree"]) {
   });
 }
 
-Deno.test("diff-a, diff-b: a change is significant only if its interval leaves out 0", async () => {
+Deno.test("diff-a, diff-b: a change is significant only if its interval excludes 0", async () => {
   for (const by of ["total", "samples", "time", "period"]) {
     const [all, ...rows] = rowsOf(
       await run("diff", ["--json", "--all", "--by", by, "--symfs", CASES], "diff-a", "diff-b"),
@@ -199,7 +199,7 @@ Deno.test("diff-a, diff-b: a change is significant only if its interval leaves o
   }
 });
 
-Deno.test("dead-thread: a thread that runs after its EXIT waits 1 ms, not to the end", async () => {
+Deno.test("dead-thread: a thread that runs after its EXIT waits 1 ms, not until the end", async () => {
   const waits = await funcs("dead-thread", "--weight", "off-cpu", "--sort", "comm");
   assertEquals(pick(waits, "comm", "period"), [["dies", 1_000_000], ["lives", 1_000_000]]);
   // On a CPU from its sample (10 ms) to 12 ms and from 13 to 14 ms; waiting between.

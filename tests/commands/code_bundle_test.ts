@@ -1,11 +1,13 @@
-/** A bundle with code and lines: what commands show of functions where neither programs nor sources are. */
+/**
+ * A bundle with code and lines: output of commands about functions without programs and sources.
+ */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { denoFolder, inFolder, tool } from "../support/tool.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 const RECORDING = `${FIXTURES}recorded/callchain.perf.data`;
 
-Deno.test("symbols bundle --code --source: annotate and view show without programs and sources what they show with them", () =>
+Deno.test("symbols bundle --code --source: annotate and view have the same output without programs and sources", () =>
   inFolder(async (folder) => {
     Deno.mkdirSync(`${folder}/here/tmp/demo`, { recursive: true });
     Deno.mkdirSync(`${folder}/nothing`);
@@ -41,7 +43,7 @@ Deno.test("symbols bundle --code --source: annotate and view show without progra
     }
   }));
 
-Deno.test("symbols bundle --source perf.data: the name of a recording is the file, not a folder of sources", () =>
+Deno.test("symbols bundle --source perf.data: the name of a recording is a file, not a folder of sources", () =>
   inFolder(async (folder) => {
     Deno.copyFileSync(RECORDING, `${folder}/a.data`);
     const { code, err } = await tool("symbols", ["bundle", "--source", "a.data"], { cwd: folder });

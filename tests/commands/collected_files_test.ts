@@ -1,4 +1,4 @@
-/** Binaries of another machine in a folder, by build id, whatever they are called: `--symfs`. */
+/** Binaries of another machine in a folder, found by build id: `--symfs`. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { LEFT_AND_RIGHT, noRecording, recordProgram, runIn } from "../support/recorded_program.ts";
@@ -7,7 +7,7 @@ import { denoFolder, inFolder, tool } from "../support/tool.ts";
 const ROOT = new URL("../../", import.meta.url).pathname;
 const FIXTURE = `${ROOT}fixtures/recorded/callchain.perf.data`;
 
-/** With no caches but what the folder has. */
+/** Only the folder has caches. */
 const at = (folder: string) => ({ env: { HOME: folder, DENO_DIR: denoFolder() } });
 
 Deno.test("--symfs: files with other names are found by build id", () =>
@@ -20,12 +20,12 @@ Deno.test("--symfs: files with other names are found by build id", () =>
       ["trust", "--symfs", `${folder}/files`, FIXTURE],
       at(folder),
     );
-    // Each object without a file says where it was looked for, and what would give one.
+    // Each object without a file lists the searched places and a remedy.
     assertStringIncludes(none.out, `of samples: perfdata symbols fetch ${FIXTURE}\n  /`);
     assertMatch(none.out, /\n {2}\/\S*\/demo \(\d+\.\d+%\): looked for as\n {4}\//);
     assertMatch(none.out, /\n {4}\S*\/files: any file of build id 8b035e73/);
     Deno.copyFileSync(`${ROOT}fixtures/demo/demo`, `${folder}/files/deep/b7.bin`);
-    // Neither text, nor half a program, nor a link into the folder itself is in the way.
+    // Text files, a truncated program and a link into the folder are ignored.
     Deno.writeTextFileSync(`${folder}/files/demo`, "no program");
     const half = Deno.readFileSync(`${ROOT}fixtures/demo/demo`).subarray(0, 3000);
     Deno.writeFileSync(`${folder}/files/half`, half);
@@ -68,7 +68,7 @@ Deno.test(
       const found = await tool("funcs", ["--symfs", `${folder}/files`, data], at(folder));
       assertMatch(found.out, /\bleaf\b/, found.err);
       assertEquals(packed.out, found.out, packed.err);
-      // Another build of the same name is none of it.
+      // Another build with the same name is not used.
       Deno.removeSync(`${folder}/files`, { recursive: true });
       Deno.mkdirSync(`${folder}/files`);
       runIn(folder, "gcc", "-O0", "-g", "-Wl,--build-id", "-o", "files/a", "a.c");
@@ -77,7 +77,7 @@ Deno.test(
     }),
 );
 
-/** Endings of archives that tar makes, and the program that it needs for each. */
+/** Extensions of archives that tar makes, with the compressor that each needs. */
 const ARCHIVES = [
   ["tar"],
   ["tar.gz", "gzip"],
@@ -115,7 +115,7 @@ Deno.test(
           const expected = await ask("files");
           assert(expected.code === 0 && /\bfib\b|b7\.bin/.test(expected.out), expected.err);
           const found = await ask(name);
-          // The file is called by the archive, and its own name in that.
+          // The file's name is the archive's and its own.
           const called = found.out.replaceAll(`${name}/`, "files/");
           assertEquals([found.code, called], [0, expected.out], `${command} ${name}: ${found.err}`);
           compared++;

@@ -1,4 +1,4 @@
-/** Colors of tables: those of perf, on a terminal alone. */
+/** Colors of tables: those of perf, and only on a terminal. */
 import { assert, assertEquals } from "@std/assert";
 import { painted, shareStyle } from "@perfdata/profile/colors";
 import { paintedRow } from "../../tools/shared/styled.ts";
@@ -33,7 +33,7 @@ Deno.test({
   },
 });
 
-Deno.test("colored rows: a share gets a color and its text stays", () => {
+Deno.test("funcs --color: a share gets a color and its text stays", () => {
   const rows: readonly (readonly [string, string])[] = [
     [
       "  7.69%   0.60%        1  main",
@@ -60,7 +60,7 @@ Deno.test("colors: output to a pipe has none", async () => {
   }
 });
 
-/** Commands that print tables, as they are used on a small recording. */
+/** Commands that print tables, run on a small recording. */
 const TABLES: readonly (readonly string[])[] = [
   ["funcs", FILE],
   ["tree", FILE],
@@ -74,7 +74,7 @@ const TABLES: readonly (readonly string[])[] = [
 
 Deno.test("--color always: tables of all commands get colors and keep their text", async () => {
   let colored = 0;
-  // No file on this machine is sure to have the names of the kernel.
+  // No file on this machine surely has the kernel's names.
   const env = kernelNames();
   const tables = [...TABLES, ["annotate", FILE, "handle_mm_fault"]];
   for (const [name = "", ...args] of tables) {
@@ -99,15 +99,15 @@ Deno.test("--color always: tables of all commands get colors and keep their text
 });
 
 Deno.test(
-  "colors: output to a terminal is that to a pipe with colors",
+  "colors: output to a terminal equals that to a pipe with colors",
   ignored(notInstalled("script")),
   async () => {
     let compared = 0;
-    // On a terminal tree shows what is worth a line.
+    // On a terminal, tree prints only nodes with a relevant share.
     const same = TABLES.filter(([name]) => name !== "tree");
     for (const [name = "", ...args] of same) {
       const called = [Deno.execPath(), ...toolArguments(name), "--full-names", ...args];
-      // Names are cut to the width of a terminal: it is wide here. hex and sched have no such flag.
+      // A wide terminal, so that no name is truncated. hex and sched have no such flag.
       const command = called.filter((word) =>
         word !== "--full-names" || ["funcs", "diff"].includes(name)
       ).map((word) => `'${word}'`).join(" ");
@@ -121,7 +121,7 @@ Deno.test(
       const { out } = await tool(name, args);
       // deno-lint-ignore no-control-regex
       const text = shown.replace(/\x1b\[\d*[mK]/g, "");
-      // Columns of a terminal may be wider, and it has bars before shares.
+      // On a terminal columns may be wider, and shares have bars.
       const words = (of: string) =>
         of.split("\n").map((line) =>
           line.replace(/^[█▏▎▍▌▋▊▉ ]+/, "").trim().split(/\s+/).join(" ")

@@ -1,4 +1,6 @@
-/** `symbols fetch`: servers that are right, slow, wrong, gone and hostile, and Debian's debuginfod. */
+/**
+ * `symbols fetch` with correct, slow, wrong, missing and hostile servers, and Debian's debuginfod.
+ */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { ElfFile } from "@perfdata/symbols";
@@ -19,7 +21,7 @@ const ID = "abcdef0123456789abcdef0123456789abcdef01";
 const DENO_DIR = denoFolder();
 const OTHER = "00112233445566778899aabbccddeeff00112233";
 
-/** A program of one function, of a build, and so large. */
+/** A program of one function, with a build id and a size. */
 function program(buildId: string, size = 0, altLink?: string): Uint8Array {
   const shared = [...new TextEncoder().encode("shared\0"), ...fromHex(altLink ?? "")];
   return oneFunction({
@@ -37,12 +39,12 @@ function fromHex(text: string): number[] {
   return (text.match(/../g) ?? []).map((pair) => parseInt(pair, 16));
 }
 
-/** Samples in a file that is not here, of a known build. */
+/** Samples in a missing file with a known build id. */
 const recording = (buildId: string) => mappedRecording({ path: "/not/here/program", buildId });
 
 type Answer = (request: Request) => Response | Promise<Response>;
 
-/** Runs `symbols fetch` against servers of ours; their answers are for debug information, others are 404. */
+/** Runs `symbols fetch` with servers that answer requests for debug information; others get 404. */
 async function fetching(
   folder: string,
   answers: readonly Answer[],
@@ -72,7 +74,7 @@ async function fetchFrom(
   env: Record<string, string> = {},
   flags: readonly string[] = [],
 ): Promise<ToolResult> {
-  // Permissions for the servers are asked for by a process of its own.
+  // In a process of its own, which asks for permissions for the servers.
   return await toolProcess("symbols", ["fetch", ...flags, "perf.data"], {
     cwd: folder,
     env: { ...homeIn(folder), DEBUGINFOD_URLS: urls, NO_PROXY: "127.0.0.1", ...env },
@@ -83,7 +85,7 @@ function homeIn(folder: string): Record<string, string> {
   return { HOME: folder, DEBUGINFOD_CACHE_PATH: `${folder}/cache`, DENO_DIR };
 }
 
-/** Functions as `funcs` names them from what is in the cache. */
+/** Function names that `funcs` finds in the cache. */
 async function named(folder: string): Promise<string> {
   const { out } = await tool("funcs", ["--csv", "--sort", "sym", "perf.data"], {
     cwd: folder,
@@ -95,7 +97,7 @@ async function named(folder: string): Promise<string> {
 const RIGHT = program(ID, 200_000);
 const whole: Answer = () => new Response(RIGHT.slice());
 
-/** What a server does, and what the one line about it says. */
+/** Behavior of a server, and the expected line about it. */
 const BAD: readonly (readonly [string, Answer, RegExp])[] = [
   ["does not know it", () => new Response(null, { status: 404 }), /does not have it/],
   ["fails", () => new Response(null, { status: 503 }), /status 503/],
@@ -130,7 +132,7 @@ const GZIP = { headers: { "content-encoding": "gzip" } };
 const BOMB = new Uint8Array(gzipSync(program(ID, 3_000_000)));
 const LIMITS = { DEBUGINFOD_MAXSIZE: "1000000", DEBUGINFOD_TIMEOUT: "1" };
 
-/** The right file, followed by zeros without end. */
+/** The right file, followed by endless zeros. */
 function endless(): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({
@@ -141,7 +143,7 @@ function endless(): ReadableStream<Uint8Array> {
   });
 }
 
-/** Some bytes now and then, for as long as somebody reads. */
+/** A few bytes from time to time, until the client leaves. */
 function dripping(): ReadableStream<Uint8Array> {
   let timer: ReturnType<typeof setInterval> | undefined;
   let at = 0;
@@ -172,7 +174,7 @@ Deno.test("symbols fetch: several servers are asked in turn, and the file with t
     const bad = BAD.map(([, answer]) => answer);
     await fetching(folder, bad, LIMITS);
     assert(!(await named(folder)).includes("work"));
-    // What is said to help is what then does.
+    // The suggested remedy works.
     const trust = async () =>
       (await tool("symbols", ["trust", "perf.data"], { cwd: folder, env: homeIn(folder) })).out;
     assertStringIncludes(
@@ -184,7 +186,7 @@ Deno.test("symbols fetch: several servers are asked in turn, and the file with t
     assertStringIncludes(out, "1 files came; 100.00% of samples have a function", err);
     assertStringIncludes(await named(folder), "work");
     assert(!(await trust()).includes("what helps"));
-    // Nothing else is left, but for what may be continued.
+    // Nothing else is left, except a download that can be continued.
     const kept = [...Deno.readDirSync(`${folder}/cache/${ID}`)].map(({ name }) => name);
     assertEquals(kept.filter((name) => !name.endsWith(".part")), ["debuginfo"]);
   }));
@@ -197,7 +199,7 @@ Deno.test("symbols fetch: a server that does not answer gives one line", () =>
     assertEquals([code, lines.length], [1, 1], err);
   }));
 
-Deno.test("symbols fetch: a download that broke off is continued", () =>
+Deno.test("symbols fetch: an interrupted download is continued", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     const ranges: (string | null)[] = [];
@@ -208,7 +210,7 @@ Deno.test("symbols fetch: a download that broke off is continued", () =>
       ranges.push(range);
       if (cut) {
         cut = false;
-        // The length is that of all of it; half comes, and then nothing.
+        // The length is that of the whole file, but only half of it is sent.
         let sent = false;
         const body = new ReadableStream<Uint8Array>({
           pull(controller) {
@@ -269,14 +271,14 @@ Deno.test("symbols fetch: a signal ends the download", () =>
     await asked.promise;
     child.kill("SIGTERM");
     assertEquals((await child.status).code, 1);
-    // What downloads has gone: nobody reads any more.
+    // The client is gone: nobody reads any more.
     await left.promise;
     await server.shutdown();
     const kept = [...Deno.readDirSync(`${folder}/cache/${ID}`)].map(({ name }) => name);
     assert(kept.every((name) => name.endsWith(".part")), kept.join());
   }));
 
-Deno.test("symbols fetch: files that exist are not asked for, and no server is wrong usage", () =>
+Deno.test("symbols fetch: existing files are not requested, and a missing server is wrong usage", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     await fetching(folder, [whole]);
@@ -296,10 +298,10 @@ Deno.test("symbols fetch: files that exist are not asked for, and no server is w
     ]);
   }));
 
-Deno.test("symbols fetch: several objects are asked for by their samples, each file once", () =>
+Deno.test("symbols fetch: several objects are requested by descending samples, each file once", () =>
   inFolder(async (folder) => {
     const ids = Array.from({ length: 6 }, (_, i) => ID.slice(0, -1) + String(i));
-    // How often each is sampled, and the order of that; two have the same build under two names.
+    // Samples of each object, which determine the order; two have the same build under two names.
     const samples = [3, 20, 1, 12, 7, 9];
     const objects = ids.map((buildId, i) => ({
       path: `/not/here/${i}`,
@@ -331,7 +333,7 @@ Deno.test("symbols fetch: several objects are asked for by their samples, each f
     assertEquals(new Set(asked).size, asked.length);
   }));
 
-Deno.test("symbols fetch: a chain of supplementary files without end is left after some", () =>
+Deno.test("symbols fetch: an endless chain of supplementary files is abandoned", () =>
   inFolder(async (folder) => {
     Deno.writeFileSync(`${folder}/perf.data`, await recording(ID));
     let asked = 0;
@@ -339,7 +341,7 @@ Deno.test("symbols fetch: a chain of supplementary files without end is left aft
       const [, id = ""] = /buildid\/(\w+)\/debuginfo$/.exec(request.url) ?? [];
       if (id === "") return new Response(null, { status: 404 });
       if (++asked > 50) return new Response(null, { status: 404 });
-      // The next one is another build, whatever was asked for.
+      // The next one is another build, whatever was requested.
       const next = (BigInt(`0x${id}`) + 1n).toString(16).padStart(40, "0");
       return new Response(program(id, 0, next).slice());
     });
@@ -349,7 +351,7 @@ Deno.test("symbols fetch: a chain of supplementary files without end is left aft
     assertStringIncludes(out, "2 files came; 100.00%");
   }));
 
-/** Why a program with and without lines cannot be made. */
+/** Reason why a program with and without lines cannot be made. */
 const noLines = notInstalled("gcc", "objcopy");
 
 Deno.test({
@@ -369,7 +371,7 @@ Deno.test({
       run("gcc", "-g", "-O0", "-Wl,--build-id", "a.c", "-o", "whole");
       run("objcopy", "--strip-debug", "whole", "program");
       const buildId = buildIdOf(`${folder}/whole`);
-      // The code of a position independent program is at its address in the file.
+      // Code of a position-independent program has its address in the file.
       const offset = BigInt(`0x${/^(\w+) T work$/m.exec(run("nm", "whole"))?.[1]}`);
       const data = await mappedRecording({ path: `${folder}/program`, buildId, offset });
       Deno.writeFileSync(`${folder}/perf.data`, data);
@@ -401,7 +403,7 @@ function buildIdOf(path: string): string {
   return ElfFile.open(source).buildId() ?? "";
 }
 
-/** Why debuginfod cannot be tried. */
+/** Reason why debuginfod cannot be run. */
 const missing = notInstalled("debuginfod", "gcc");
 
 Deno.test({
@@ -429,7 +431,7 @@ Deno.test({
       }).spawn();
       try {
         const url = `http://127.0.0.1:${port}`;
-        // It answers once it has looked at the folder.
+        // It answers once it has scanned the folder.
         for (let i = 0; i < 300; i++) {
           const found = await fetch(`${url}/buildid/${buildId}/debuginfo`).catch(() => undefined);
           await found?.body?.cancel();

@@ -1,4 +1,4 @@
-/** Streams that number things in their own way: the mark after the features, and an old dialect. */
+/** Streams with record numbers of their own: the mark after the features, and an old dialect. */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
 import { encode } from "@perfdata/format/struct";
@@ -6,7 +6,7 @@ import { HEADER_CPU_DOMAIN_INFO } from "@perfdata/format/feature-names";
 import { perfEventAttr } from "@perfdata/format/attr";
 import { inFolder, tool } from "../support/tool.ts";
 
-/** A record from its body. */
+/** A record with this body. */
 function record(type: number, body: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(8 + body.length);
   const view = new DataView(bytes.buffer);
@@ -34,7 +34,7 @@ function text(value: string): Uint8Array {
 const ATTR = record(64, encode(perfEventAttr(64), { ...emptyAttr(), size: 64 }));
 
 Deno.test("the end mark of a pipe's features: header, records and hex do not read it as a feature", async () => {
-  // perf 6.1 writes 32, a number that later perfs have a feature for.
+  // perf 6.1 writes 32, which later perfs use for a feature.
   assertEquals(HEADER_CPU_DOMAIN_INFO, 32);
   const mark = record(80, Uint8Array.of(32, 0, 0, 0, 0, 0, 0, 0));
   const release = record(80, Uint8Array.of(4, 0, 0, 0, 0, 0, 0, 0, ...text("6.1.0")));

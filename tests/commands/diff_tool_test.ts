@@ -1,6 +1,6 @@
 /**
- * `diff` and `annotate` on recordings made here: of one program twice, and of one whose function is
- * slowed by a known amount; shares are compared with `perf diff` and `funcs`.
+ * `diff` and `annotate` on recordings made here: of one program twice, and of one with a function
+ * slowed by a known amount. Shares are compared with `perf diff` and `funcs`.
  */
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { noBrowser, withPage } from "../../packages/export/browser_testing.ts";
@@ -12,7 +12,7 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 /** Rounds of the program: about 0.8 s, 4,000 samples. */
 const ROUNDS = 12_000;
 
-/** Runs a program; `false` where it is not installed, or does not work here. */
+/** Runs a program. Returns `false` if it is missing or fails. */
 function works(program: string, args: readonly string[], cwd: string): boolean {
   try {
     const { success } = new Deno.Command(program, {
@@ -28,7 +28,10 @@ function works(program: string, args: readonly string[], cwd: string): boolean {
   }
 }
 
-/** Builds the program and records it with each percentage of `slow`; `undefined` where that is not possible. */
+/**
+ * Builds the program and records it with each percentage of `slow`; `undefined` if that is not
+ * possible.
+ */
 function record(folder: string, percents: readonly number[]): string[] | undefined {
   const source = `${ROOT}tests/support/diff/work.c`;
   const flags = ["-O1", "-g", "-fno-omit-frame-pointer", "-o", "work", source];
@@ -59,24 +62,24 @@ async function rows(args: readonly string[]): Promise<Row[]> {
   return out.trimEnd().split("\n").slice(1).map((line) => JSON.parse(line));
 }
 
-Deno.test("diff: a function that became slower is the one change, with its size", async (t) => {
+Deno.test("diff: a slower function is the one change, with its size", async (t) => {
   await inFolder(async (folder) => {
     const paths = record(folder, [100, 100, 150, 150]);
     if (paths === undefined) return await skipped(t, "no gcc, or no perf that records");
     const [a = "", b = "", slower = ""] = paths;
     const same = await rows([a, b]);
-    // One comparison in a hundred marks by chance, and two runs differ by more than sampling does: not by
-    // so much. The share of `slow` has a standard deviation of 1.1%.
+    // One comparison in a hundred marks by chance, and runs differ by more than sampling noise, but
+    // not this much. The share of `slow` has a standard deviation of 1.1 %.
     assertEquals(same.filter((row) => row.significant && Math.abs(row.change) > 0.05), []);
     assert(same.some(({ name }) => name === "slow"));
 
     const changed = await rows([a, slower]);
     const slow = changed.find(({ name }) => name === "slow");
     assertEquals(slow?.significant, true);
-    // Half and half before, 60% after; 5% are more than four standard deviations.
+    // Half and half before, 60 % after; 5 % are more than four standard deviations.
     assertAlmostEquals(slow?.change ?? 0, 0.1, 0.05);
 
-    // The same shares as perf diff has.
+    // The shares equal those of perf diff.
     const perf = new Deno.Command("sh", {
       args: ["-c", 'ulimit -v 8000000; exec timeout 300 perf diff "$@"', "perf", a, slower],
       env: { LC_ALL: "C", PAGER: "cat" },
@@ -90,7 +93,7 @@ Deno.test("diff: a function that became slower is the one change, with its size"
 
     const repeated = await rows(["--by", "period", ...paths.slice(0, 2), "vs", ...paths.slice(2)]);
     const [low = 0, high = 0] = repeated.find(({ name }) => name === "slow")?.interval ?? [];
-    // `slow` is half of all; half as much again is a quarter of the base.
+    // `slow` is half of the total; half as much again is a quarter of the base.
     assert(low < 0.35 && high > 0.15, `${low} … ${high}`);
 
     const failing = await tool("diff", ["--fail-above", "5%", a, slower]);
@@ -123,7 +126,7 @@ Deno.test("diff: a function that became slower is the one change, with its size"
         const sum = (values) => values.reduce((all, one, i) => boxes.item[i] === fn ? all + one : all, 0);
         return [sum(boxes.other) / boxes.otherSum, sum(boxes.total) / boxes.sum];
       })()`) as [number, number];
-      // Half and half before, 60% after.
+      // Half and half before, 60 % after.
       assertAlmostEquals(now - before, 0.1, 0.05);
       assertEquals(errors, []);
     });
@@ -215,7 +218,7 @@ Deno.test("annotate --insns: samples of instructions are those of perf annotate"
       ours.map(({ address, samples }) => [address, samples]),
       rows.map(([, samples, address]) => [`0x${address}`, Number(samples)]),
     );
-    // The disassemblers do not agree on suffixes.
+    // Disassemblers differ in suffixes.
     const word = (text: string) => text.split(" ")[0]?.replace(/[lqw]$/, "");
     assertEquals(ours.map(({ text }) => word(text)), rows.map(([, , , text]) => word(text ?? "")));
     assert(ours.every(({ line }) => line > 0));

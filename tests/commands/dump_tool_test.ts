@@ -1,6 +1,4 @@
-/**
- * The command `dump`: its filters, its exit codes, and what it does with a closed pipe.
- */
+/** The command `dump`: filters, exit codes, and a closed pipe. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { emptyAttr, PerfDataWriter } from "@perfdata/format";
 import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
@@ -13,13 +11,13 @@ const decoder = new TextDecoder();
 
 const dump = (...args: string[]) => tool("dump", args);
 
-/** The text of each record, without the lines of raw bytes; the statistics are left out. */
+/** The text of each record without raw bytes and statistics. */
 function records(out: string): string[] {
   return out.replace(/^\. {2}[0-9a-f]{4}: .*\n/gm, "").split(/\n(?=0x?[0-9a-f]*@)/).slice(1)
     .map((record) => record.replace(/\n+Aggregated stats:[^]*/, "").trimEnd());
 }
 
-Deno.test("dump: filters print those records of the whole dump that match", async () => {
+Deno.test("dump: filters print the matching records of the whole dump", async () => {
   const all = records((await dump(fixture)).out);
   assert(all.length > 20, "the fixture has records");
   const chosen = async (choose: (record: string) => boolean, ...args: string[]): Promise<void> => {
@@ -169,7 +167,7 @@ Deno.test("dump: errors give one line, wrong usage exit code 2", async () => {
   assertMatch(help.out, /^dump: prints each record/);
 });
 
-Deno.test("dump: AUX data is chosen by CPU and thread, and found by an offset within it", async () => {
+Deno.test("dump: AUX data is selected by CPU and thread, and found by an offset within it", async () => {
   const traced = `${root}fixtures/synthesized/pt-cpus.perf.data`;
   const all = records((await dump("--type", "AUXTRACE", traced)).out);
   assert(all.length > 4, "the fixture has AUX data of several CPUs");
@@ -184,7 +182,7 @@ Deno.test("dump: AUX data is chosen by CPU and thread, and found by an offset wi
     untimed.err,
     new RegExp(`: ${all.length} AUXTRACE records are left out: .*\n.*: no records: .*\n$`),
   );
-  // Any byte of a record or of its data stands for the record.
+  // Any byte of a record or its data selects the record.
   const place = parseInt(/^0x([0-9a-f]+)@/.exec(expected[0] ?? "")?.[1] ?? "", 16);
   const whole = await dump("--type", "AUXTRACE", "--limit", "1", "--from", `${place}`, traced);
   assertEquals([whole.err, records(whole.out)], ["", [expected[0]]]);

@@ -1,4 +1,4 @@
-/** `export` and `flame` as a user runs them; sums are compared with those of `funcs`. */
+/** `export` and `flame` as a user runs them; sums are compared with `funcs`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import {
@@ -29,7 +29,7 @@ interface Sums {
   readonly period: number;
 }
 
-/** By event: samples and periods, as `funcs` has them. */
+/** Samples and periods of each event in `funcs`. */
 async function funcs(file: string): Promise<Map<string, Sums>> {
   const { out, code } = await tool("funcs", ["--json", `${FIXTURES}/${file}`]);
   assertEquals(code, 0);
@@ -121,7 +121,7 @@ Deno.test("export: the samples and periods of each format are those of funcs", a
   if (NO_GO !== undefined) await skipped(t, `sums of pprof: ${NO_GO}`);
 });
 
-Deno.test("export: a pipe gives the output of its file, and filters leave samples out", async () => {
+Deno.test("export: a pipe gives the output of its file, and filters drop samples", async () => {
   const file = `${FIXTURES}/callchain.perf.data`;
   const [whole, stream] = await Promise.all([
     tool("export", ["folded", file]),
@@ -178,7 +178,7 @@ Deno.test(
         const sampled = events.map(({ name }, number) => [name, totals[number]] as const)
           .filter(([, total]) => total !== undefined && total.samples > 0);
         assertEquals(new Map(sampled), expected);
-        // What is drawn is what was counted.
+        // The drawn samples equal the counted ones.
         for (const [number, { name }] of events.entries()) {
           if (!expected.has(name)) continue;
           const sum = await page.evaluate(`perfdata.open.client.call(
@@ -244,7 +244,7 @@ Deno.test("export: a context switch has the name of its thread at that time", ()
         .map(({ name, ts, dur, args }) => [name, ts, dur, args]),
       [["bash 7", 2, 4, { end: "waiting" }], ["sort 7", 9, 1, { end: "preempted" }]],
     );
-    // It went off the CPU as sort, 4 µs after it came.
+    // It was switched out as sort, 4 µs after it was switched in.
     await tool("export", ["firefox", "-o", `${folder}/firefox.json.gz`, file]);
     const { body } = new Response(await Deno.readFile(`${folder}/firefox.json.gz`));
     const profile = await new Response(body?.pipeThrough(new DecompressionStream("gzip"))).json();

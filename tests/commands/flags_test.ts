@@ -1,4 +1,4 @@
-/** The table of flags: what parser, help and rules make of a small one; and rules of the commands. */
+/** The table of flags: a small one with its parser, help and rules; and rules of the commands. */
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { UsageError } from "../../tools/shared/cli.ts";
 import { command, parseFlags } from "../../tools/shared/command.ts";
@@ -83,13 +83,13 @@ Exit codes: 0 done; 1 not done; 2 wrong usage.
   );
 });
 
-Deno.test("flags: lines are filled with words, and a long list is broken after commas", () => {
+Deno.test("flags: lines are filled with words, and a long list breaks after commas", () => {
   assertEquals(filled("one two three", 7), ["one two", "three"]);
   assertEquals(filled("of aa,bb,cc,dd or", 8), ["of aa,", "bb,cc,dd", "or"]);
   assertEquals(filled("/a/path/without/commas x", 8), ["/a/path/without/commas", "x"]);
 });
 
-Deno.test("flags: a table gives values, lists, flags whose value may be left out, and operands", () => {
+Deno.test("flags: a table gives values, lists, flags with optional values, and operands", () => {
   const { on, value, operands } = parseFlags(
     ["-ox", "--symbols", "--pid", "1", "--pid=2-3", "--words", "a", "--words", "b", "--csv", "17"],
     made,
@@ -106,7 +106,7 @@ Deno.test("flags: a table gives values, lists, flags whose value may be left out
   assertThrows(() => parseFlags(["--output"], made), UsageError, "--output needs a value");
 });
 
-Deno.test("flags: rules say in one way what does not go together, before a command begins", async () => {
+Deno.test("flags: rules report exclusive flags uniformly, before a command begins", async () => {
   const rules = [
     { flag: "csv", excludes: ["xml", "json"] },
     { flag: "words", needs: ["pid", "symbols"], why: "they are theirs" },
@@ -120,7 +120,7 @@ Deno.test("flags: rules say in one way what does not go together, before a comma
 
   assertEquals(await made.run(["--csv"]), 3);
   await assertRejects(async () => await made.run(["--csv", "--json"]), UsageError, "exclude each");
-  // A value that is an empty text is given, too.
+  // An empty value counts as given.
   assertEquals(await made.run(["--words", "a", "--symbols"]), 3);
 });
 
@@ -164,7 +164,7 @@ Deno.test("flags: no command has two rows for a flag", async () => {
   }
 });
 
-Deno.test("flame: --color is that of the picture, not of the terminal", async () => {
+Deno.test("flame: --color is the coloring of the picture, not of the terminal", async () => {
   const picture = async (color: string) => {
     const { code, out, err } = await tool("flame", ["--svg", "--color", color, "-o", "-", fixture]);
     assertEquals(code, 0, err);

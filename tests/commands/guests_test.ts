@@ -1,4 +1,7 @@
-/** Host and guests in one recording (`perf kvm --host --guest record`): all commands count the same samples. */
+/**
+ * Host and guests in one recording (`perf kvm --host --guest record`): all commands count the same
+ * samples.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import {
@@ -56,7 +59,7 @@ function recording(): Recording {
   return { events: [{ attr, ids: [] }], items, features: [] };
 }
 
-/** Copies of kallsyms of the host and of the guest, in which the same address is another function. */
+/** Copies of kallsyms of host and guest, in which an address is in different functions. */
 const KALLSYMS = {
   host: "ffffffff81000000 T _text\nffffffff81001000 T host_run\nffffffff81003000 T host_end\n",
   guest:

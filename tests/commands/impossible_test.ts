@@ -1,4 +1,4 @@
-/** Values that cannot be are named below the tables whose shares or names they rule. */
+/** Impossible values are named below the tables whose shares or names they dominate. */
 import { assertEquals } from "@std/assert";
 import { type Impossible, impossibleRecording } from "../../fixtures/synthesize/impossible.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -9,7 +9,7 @@ const BUILD_ID = /2 modules of the kernel have the build id (?:ab){20}/;
 
 const LARGE = 1n << 40n;
 
-/** Command, values, and what it says of them on standard error. */
+/** Command, values, and expected warnings. */
 const CASES: readonly (readonly [string, Impossible, readonly RegExp[]])[] = [
   ["funcs", {}, []],
   ["funcs", { period: LARGE }, [PERIOD]],

@@ -1,4 +1,4 @@
-/** Code of JIT compilers at addresses that are used again: its names go by time in every command. */
+/** JIT-compiled code at reused addresses: names depend on the time in every command. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { HEADER_ARCH } from "@perfdata/format/feature-names";
@@ -69,7 +69,7 @@ async function recording(folder: string, clockid: number): Promise<Recording> {
     sample(42, 42, time, A + 4n, time > 20n ? B + 8n : undefined)
   );
   samples.push(
-    // A caller at an address that is used again, and another thread that sees the same.
+    // A caller at a reused address, and another thread of the process.
     ...[sample(42, 44, 31n, B + 4n, A + 8n), sample(42, 44, 51n, B + 4n, A + 8n)],
     ...[sample(42, 42, 79n, MOVED + 4n), sample(42, 42, 85n, MOVED + 4n)],
     ...[sample(43, 43, 45n, A + 4n), sample(43, 43, 65n, A + 4n)],
@@ -98,7 +98,7 @@ function timeOf({ record }: Item): bigint {
   return record.name === "SAMPLE" ? record.body.time ?? 0n : 0n;
 }
 
-/** Samples by function, as the table above has it. */
+/** Samples by function, from the table above. */
 const EXPECTED = {
   "?42": 2,
   first: 3,
@@ -196,7 +196,7 @@ Deno.test("code at a reused address: a forked child keeps the code that its pare
     assertEquals(seen, [[50, "first"], [50, "first"], [51, "first"], [52, "third"]], out);
   }));
 
-Deno.test("code at a reused address: with another clock the newest code names it, a line says the share and the remedy", () =>
+Deno.test("code at a reused address: with another clock the newest code is used, a line has the share and the remedy", () =>
   inFolder(async (folder) => {
     const path = `${folder}/perf.data`;
     // CLOCK_REALTIME

@@ -1,4 +1,4 @@
-/** How many threads the tools take by default, as docs/performance.md says. */
+/** Default numbers of threads, as documented in docs/performance.md. */
 import { assertEquals, assertRejects } from "@std/assert";
 import { encodeFeature, type PerfDataReader } from "@perfdata/format";
 import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
@@ -7,10 +7,10 @@ import { sampleJobs, textJobs } from "../../tools/shared/record_flags.ts";
 
 const MEGABYTE = 1 << 20;
 
-/** A file that threads can open; what is in it does not matter. */
+/** A file that threads can open; its content does not matter. */
 const FILE = new URL(import.meta.url).pathname;
 
-/** A file of so many bytes, whose records are `ratio` times as large where it is compressed. */
+/** A file of this size; compressed records are `ratio` times as large when decompressed. */
 function file(fileSize: number, ratio?: number): Parameters<typeof sampleJobs>[1] {
   const value = { version: 1, type: 1, level: 1, ratio: ratio ?? 1, mmap_len: 1 << 19 };
   const bytes = encodeFeature({ id: HEADER_COMPRESSED, name: "COMPRESSED", value }, {
@@ -26,7 +26,7 @@ function file(fileSize: number, ratio?: number): Parameters<typeof sampleJobs>[1
   };
 }
 
-Deno.test("threads that count samples: all processors from a size on that depends on their number", async () => {
+Deno.test("threads that count samples: all processors from a size that depends on their number", async () => {
   for (
     const [processors, from] of [[1, Infinity], [2, 256], [3, 128], [5, 64], [8, 64]] as const
   ) {
@@ -37,11 +37,11 @@ Deno.test("threads that count samples: all processors from a size on that depend
     const size = from * MEGABYTE;
     assertEquals(await sampleJobs(undefined, file(size), processors), processors);
     assertEquals(await sampleJobs(undefined, file(size - 1), processors), 1);
-    // Records count as what they are when they are inflated.
+    // Records count with their decompressed size.
     assertEquals(await sampleJobs(undefined, file(size / 4, 4), processors), processors);
     assertEquals(await sampleJobs(undefined, file(size / 4, 3), processors), 1);
   }
-  // A pipe has no size; what is asked for is taken.
+  // A pipe has no size, so the requested number is used.
   assertEquals(await sampleJobs(undefined, { ...file(0), fileSize: undefined }, 8), 1);
   assertEquals(await sampleJobs("3", file(0), 8), 3);
   assertEquals(await sampleJobs("1", file(2 ** 40), 8), 1);
@@ -64,7 +64,7 @@ Deno.test("threads that decode Intel PT: all processors from 16 MB on, of long l
     assertEquals(ptJobs(FILE, undefined, size, isLongList, 4), 4);
     assertEquals(ptJobs(FILE, 3, 0, isLongList, 4), 3);
     assertEquals(ptJobs(FILE, 1, 2 ** 40, isLongList, 4), 1);
-    // What can be read only once.
+    // Input that can be read only once.
     assertEquals(ptJobs("-", 3, 2 ** 40, isLongList, 4), 1);
     assertEquals(ptJobs("/dev/null", 3, 2 ** 40, isLongList, 4), 1);
   }

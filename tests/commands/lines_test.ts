@@ -33,24 +33,24 @@ const CALLS = [
   "repair -f -o out F",
 ] as const;
 
-/** Recordings of one page, so that all of them take seconds. */
+/** Small recordings, so that all commands take seconds. */
 const MOST_BYTES = 1 << 18;
 
 const recordings = ["cases", "hostile", "recorded", "synthesized"].flatMap((folder) =>
   [...Deno.readDirSync(`${FIXTURES}${folder}`)].map(({ name }) => `${FIXTURES}${folder}/${name}`)
 ).filter((path) => path.endsWith(".data") && Deno.statSync(path).isFile).sort();
 
-/** Lines that are too long: those with more than one word. */
+/** Too long lines with more than one word. */
 const tooLong = (shown: string): string[] =>
   shown.split("\n").filter((line) => line.length > MOST_COLUMNS && line.trim().includes(" "));
 
-/** Messages that stand there twice. */
+/** Repeated messages. */
 function twice(err: string): string[] {
   const lines = err.split("\n").filter((line) => line !== "");
   return lines.filter((line, i) => lines.indexOf(line) !== i);
 }
 
-Deno.test("standard error: lines of at most 120 characters, no message twice, in all commands", async () => {
+Deno.test("standard error: lines have at most 120 characters, and no message is repeated, in all commands", async () => {
   let lines = 0;
   let broken = 0;
   await inFolder(async (cwd) => {
@@ -72,7 +72,7 @@ Deno.test("standard error: lines of at most 120 characters, no message twice, in
   assert(broken > 0 && lines > 1000);
 });
 
-Deno.test("standard error: wrong command lines are answered in lines of at most 120 characters", async () => {
+Deno.test("standard error: wrong command lines give lines of at most 120 characters", async () => {
   for (
     const call of [
       "funcs --sort qq",

@@ -1,4 +1,4 @@
-/** Messages name what is meant, in the words of the format. */
+/** Messages name the subject, with the words of the format. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FEATURE_NAMES } from "@perfdata/format/feature-names";
 import { PerfDataReader } from "@perfdata/format";
@@ -18,7 +18,7 @@ async function cutIn(feature: string, to: string): Promise<void> {
   await Deno.writeFile(to, (await Deno.readFile(path)).subarray(0, Number(offset + size) - 4));
 }
 
-Deno.test("a cut feature section: header, info, funcs and dump name the feature", async () => {
+Deno.test("a truncated feature section: header, info, funcs and dump name the feature", async () => {
   await inFolder(async (folder) => {
     const file = `${folder}/perf.data`;
     for (const feature of ["BUILD_ID", "HOSTNAME", "CMDLINE", "EVENT_DESC"]) {
@@ -33,7 +33,7 @@ Deno.test("a cut feature section: header, info, funcs and dump name the feature"
   });
 });
 
-Deno.test("a cut AUX payload: dump, extract-pt, pt and hex give the bytes left and expected", async () => {
+Deno.test("a truncated AUX payload: dump, extract-pt, pt and hex give the bytes left and expected", async () => {
   await inFolder(async (folder) => {
     const file = `${folder}/perf.data`;
     const whole = await Deno.readFile(`${FIXTURES}synthesized/pt-cpus-pipe.perf.data`);
@@ -64,7 +64,7 @@ Deno.test("pt --calls: a recording without code gives exit code 1 and names --pa
   assertMatch(err, /^pt: \S+: nothing to print; --packets needs no code\n/);
 });
 
-/** Command lines as a user in a hurry writes them, the exit code, and the one line that answers. */
+/** Command lines with common mistakes, the exit code, and the expected line. */
 const HURRIED: readonly (readonly [call: string, code: number, line: RegExp])[] = [
   ["funcs --limit -1 a", 2, /^--limit is -1, expected a number such as 20; see perfdata funcs/],
   ["records --limit 1e3 a", 2, /^--limit is 1e3, expected a number such as 20; see /],
@@ -116,7 +116,7 @@ Deno.test("command lines: common mistakes give one line and exit code 1 or 2", a
       assertMatch(err.slice(prefix.length, -1), expected, call);
       assertEquals(found, code, call);
     }
-    // Nothing asked for is no fault.
+    // An empty request is no fault.
     const { code, err } = await tool("records", ["--limit", "0", "a"], { cwd });
     assertEquals([code, err], [0, ""]);
   });

@@ -1,4 +1,4 @@
-/** Each filter that matches nothing says so in one line, with what there is: tools × filters. */
+/** Each filter without a match gives one line with the existing values, in all commands. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { inFolder, tool } from "../support/tool.ts";
 
@@ -6,7 +6,7 @@ const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 const RECORDED = `${FIXTURES}recorded/all-cpus.perf.data`;
 const TRACED = `${FIXTURES}synthesized/pt-cpus.perf.data`;
 
-/** A filter, and the end of the line that it leads to, for a file. */
+/** A filter, and the expected end of its line for a file. */
 type Case = readonly [flag: string, word: string, expected: RegExp];
 
 const CPU: Case = ["cpu", "99", /--cpu 99 matches nothing; there (is|are) \d[\d, -]*$/];
@@ -32,7 +32,7 @@ const BOTH: Case = [
 
 const SAMPLES = [CPU, PID, TID, TIME, COMM, DSO, SYMBOL];
 
-/** Words of a call, the exit code, its filters, and the recording. */
+/** Arguments, exit code, filters, and recording. */
 const TOOLS: readonly (readonly [words: string[], code: number, cases: Case[], file?: string])[] = [
   [["funcs"], 1, [...SAMPLES, EVENT]],
   [["tree"], 1, [PID, TIME, COMM, DSO, SYMBOL, EVENT]],
@@ -96,7 +96,7 @@ Deno.test("filters: matches that exclude each other are named together, also for
   assertMatch(numbered.err, /no samples: --cpu 99 matches nothing\n/);
 });
 
-Deno.test("funcs --children, tree, folded, diff: no recorded call chains give a line with perf record -g", async () => {
+Deno.test("funcs --children, tree, folded, diff: without call chains a line suggests perf record -g", async () => {
   const file = `${FIXTURES}recorded/two-events.perf.data`;
   for (const words of [["funcs", "--children"], ["tree"], ["export", "folded"], ["diff", file]]) {
     const { err } = await tool("perfdata", [...words, file]);
@@ -104,7 +104,7 @@ Deno.test("funcs --children, tree, folded, diff: no recorded call chains give a 
   }
 });
 
-/** The trace of a fixture, said to be of another type: 4 is that of Arm's SPE. */
+/** The trace of a fixture with another type: 4 is Arm SPE. */
 function asSpe(): Uint8Array {
   const bytes = Deno.readFileSync(TRACED);
   const view = new DataView(bytes.buffer);

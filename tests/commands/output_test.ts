@@ -1,4 +1,4 @@
-/** Files that tools write: whole, the one from before, or none; and standard output that is full. */
+/** Output files: complete, the old one, or none; and a full standard output. */
 import { assert, assertEquals } from "@std/assert";
 import { inFolder, tool, toolArguments } from "../support/tool.ts";
 import { skipped } from "../support/ignored.ts";
@@ -11,9 +11,9 @@ const COUNTS = RECORDING.replace(/[^/]+$/, "stat.perf.data");
 
 interface Writer {
   readonly name: string;
-  /** Arguments that make it write into a folder. */
+  /** Arguments that write into a folder. */
   readonly args: (folder: string) => string[];
-  /** What it writes. */
+  /** Written files. */
   readonly files: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const names = (folder: string): string[] =>
   [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
 for (const { name, args, files } of WRITERS) {
-  Deno.test(`${name}: what exists is not overwritten unasked, and nothing goes through a link`, () =>
+  Deno.test(`${name}: existing files are not overwritten unasked, and links are not followed`, () =>
     inFolder(async (folder) => {
       const first = await tool(name, args(folder));
       assertEquals([first.code, names(folder)], [0, [...files]], first.err);
@@ -70,7 +70,7 @@ for (const { name, args, files } of WRITERS) {
         assertEquals(forced.code, 0, forced.err);
         assert(await Deno.readTextFile(`${folder}/${file}`) !== "old");
 
-        // A link, even one that leads nowhere, is not followed.
+        // A link is not followed, even if its target does not exist.
         await Deno.remove(`${folder}/${file}`);
         await Deno.symlink(`${folder}/aim`, `${folder}/${file}`);
         const linked = await tool(name, [...args(folder), "-f"]);
@@ -83,7 +83,7 @@ for (const { name, args, files } of WRITERS) {
     }));
 }
 
-Deno.test("output: a target that cannot be written is said before the recording is read", () =>
+Deno.test("output: an unwritable target is reported before the recording is read", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/old.html`, "old");
     for (
@@ -93,7 +93,7 @@ Deno.test("output: a target that cannot be written is said before the recording 
       ]]
     ) {
       const [name = "", ...args] = words;
-      // Neither is there, so that the first that is looked at is the one that is said.
+      // Neither exists, so the first one that is checked is reported.
       const ask = (output: string) => tool(name, [...args, "-o", output, `${folder}/no.data`]);
       const taken = await ask(`${folder}/old.html`);
       assertEquals([taken.code, taken.err], [
@@ -109,7 +109,7 @@ Deno.test("output: a target that cannot be written is said before the recording 
     assertEquals(names(folder), ["old.html"]);
   }));
 
-/** Mounts a file system of 64 KB; throws where there is no program for it. */
+/** Mounts a file system of 64 KB. Throws if the program is missing. */
 async function mountFolder(folder: string): Promise<boolean> {
   const { success } = await new Deno.Command("mount", {
     args: ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder],
@@ -118,7 +118,7 @@ async function mountFolder(folder: string): Promise<boolean> {
   return success;
 }
 
-/** Calls back with a folder on a file system of 64 KB of which nothing is free; not where none can be. */
+/** Calls `use` with a folder on a full file system of 64 KB, if one can be mounted. */
 async function onFullDisk(
   t: Deno.TestContext,
   use: (folder: string, fill: () => void) => Promise<void>,
@@ -207,9 +207,9 @@ for (const { name, args, files } of WRITERS) {
         stderr: "null",
       }).spawn();
       const writer = child.stdin.getWriter();
-      // Not all of it: it waits for the rest.
+      // A part of it, so that the command waits for the rest.
       await writer.write(input.subarray(0, input.length - 2000));
-      // It has begun to write when there are other files; extract-pt knows its names late.
+      // Other files mean that writing has begun; extract-pt knows its names late.
       for (let turn = 0; turn < 40 && names(folder).length === files.length; turn++) {
         await new Promise((done) => setTimeout(done, 50));
       }
@@ -221,7 +221,7 @@ for (const { name, args, files } of WRITERS) {
     }));
 }
 
-Deno.test("output: a command that SIGTERM or SIGHUP ends leaves the old file", () =>
+Deno.test("output: a command ended by SIGTERM or SIGHUP leaves the old file", () =>
   inFolder(async (folder) => {
     if (Deno.build.os === "windows") return;
     const file = `${folder}/out.data`;
@@ -262,7 +262,7 @@ Deno.test("output: a written recording has the file mode of perf's", {
     ];
     for (const [name = "", ...words] of commands) {
       const path = `${folder}/${name}.data`;
-      // An old one that others could read is replaced.
+      // An old file that others could read is replaced.
       Deno.writeTextFileSync(path, "old", { mode: 0o644 });
       const { code, err } = await tool(name, [...words, "-f", "-o", path]);
       assertEquals(code, 0, err);

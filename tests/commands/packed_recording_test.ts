@@ -1,11 +1,14 @@
-/** Recordings that are compressed as a whole (`perf.data.gz`), or are in a tar archive, are what they are when they are unpacked. */
+/**
+ * Recordings that are compressed (`perf.data.gz`) or in a tar archive give the output of the
+ * unpacked ones.
+ */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
 const RECORDED = ["callchain", "tracepoint", "zstd", "pipe", "dwarf", "read"];
-/** What reads all of a recording, and says neither its name nor the size of its file. */
+/** Commands that read a whole recording and print neither its name nor its size. */
 const COMMANDS = [
   ["hex", "--json"],
   ["funcs", "--csv"],
@@ -23,7 +26,7 @@ const by = (program: string) => async (bytes: Uint8Array<ArrayBuffer>): Promise<
 };
 
 type Pack = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
-/** Ending, what packs so, and why it cannot be had here. */
+/** Extension, compressor, and reason if it is missing. */
 const PACKS: readonly (readonly [string, Pack, string?])[] = [
   ["gz", gzipSync],
   ["zst", zstdCompressSync],
@@ -38,7 +41,7 @@ for (const [number, [ending, pack, reason]] of PACKS.entries()) {
     async fn() {
       let compared = 0;
       await inFolder(async (cwd) => {
-        // Half of them: the next ending has the others.
+        // Half of the commands; the next extension has the others.
         for (const name of RECORDED.filter((_, i) => i % 2 === number % 2)) {
           const bytes = Deno.readFileSync(
             new URL(`../../fixtures/recorded/${name}.perf.data`, import.meta.url),
@@ -54,7 +57,7 @@ for (const [number, [ending, pack, reason]] of PACKS.entries()) {
             assertEquals(packed, plain, `${command} ${name}`);
             compared++;
           }
-          // Lines are written while a stream is read, before the names that stand at its end.
+          // A stream's lines are written before the names at its end are read.
           const packed = await tool("records", ["a"], { cwd: `${cwd}/packed` });
           const { code, out } = await tool("records", ["-"], { input: bytes });
           assert(code === 0 && out.length > 50, `records ${name}`);
@@ -68,7 +71,7 @@ for (const [number, [ending, pack, reason]] of PACKS.entries()) {
   });
 
   Deno.test({
-    name: `perf.data.${ending} that is cut says so`,
+    name: `perf.data.${ending}: a truncated file is reported`,
     ...ignored(reason),
     async fn() {
       await inFolder(async (cwd) => {
@@ -85,7 +88,7 @@ for (const [number, [ending, pack, reason]] of PACKS.entries()) {
   });
 }
 
-/** Archives as GNU tar and Python write them, which differ in formats. */
+/** Archives of GNU tar and Python, in different formats. */
 const FORMATS = ["gnu", "ustar", "posix", "v7"] as const;
 const noTar = notInstalled("tar");
 
@@ -112,7 +115,7 @@ Deno.test({
       for (const format of FORMATS) {
         const names = format === "v7" || format === "ustar" ? [] : [long];
         const bytes = archive("a.tar", format, ["a-note", ...names, "perf.data", "z-note"]);
-        // The oldest format has no mark by which it is known.
+        // The oldest format has no magic.
         if (format === "v7") {
           assertEquals((await tool("funcs", ["a.tar"], { cwd })).code, 1);
           continue;

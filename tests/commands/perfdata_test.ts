@@ -1,4 +1,4 @@
-/** The command `perfdata`: its table, help, suggestions, permissions and completion. */
+/** The command `perfdata`: table of commands, help, suggestions, permissions and completion. */
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { SHELLS } from "../../tools/shared/completion.ts";
 import { UsageError } from "../../tools/shared/cli.ts";
@@ -66,7 +66,7 @@ Deno.test("deno.json: each command is a task with its description and the permis
       name,
     );
   }
-  // What `perfdata` has is what any of them has.
+  // `perfdata` has the permissions of all commands.
   const all = new Map<string, Set<string>>();
   for (const flag of entries.flatMap(({ name }) => permissions(name))) {
     const [name = "", values] = flag.split("=");
@@ -123,7 +123,7 @@ Deno.test("perfdata: --help, help NAME and --version print overview, help and ve
   assertEquals(await perfdata("--version"), { code: 0, out: `perfdata ${version}\n`, err: "" });
 });
 
-Deno.test("perfdata: a misspelled command, flag or value gives the nearest right one", async () => {
+Deno.test("perfdata: a misspelled command, flag or value gives the nearest valid one", async () => {
   for (
     const [args, err] of [
       [["dmup"], "perfdata: unknown command dmup; did you mean dump? see perfdata --help\n"],
@@ -215,7 +215,7 @@ for (const shell of SHELLS) {
             `COMP_CWORD=${words.length - 1}; _perfdata; printf '%s\\n' "\${COMPREPLY[@]}"`
           : shell === "fish"
           ? `source $argv[1]; complete -C'${line}' | string split -f1 \\t`
-          // Completion in zsh needs a terminal: that the script is read is what can be seen here.
+          // Completion in zsh needs a terminal, so only the parsing of the script is tested.
           : `autoload -U compinit; compinit -u; . "$0" && whence -w _perfdata`;
         const found = await runProgram(shell, ["-c", code, path]);
         assertEquals(found.err, "", line);
@@ -238,7 +238,7 @@ for (const shell of SHELLS) {
   });
 }
 
-/** Flags that are lists, in all commands that have them unless some are named; by what they are joined. */
+/** List flags in all commands (or the named ones), with their separators. */
 const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly string[]]>> = {
   coalesce: [","],
   comm: [","],
@@ -294,7 +294,7 @@ Deno.test("flags: each flag given twice adds to its list or is wrong usage", asy
   assert(joined > 60 && refused > 400, `${joined} joined, ${refused} refused`);
 });
 
-Deno.test("flags: the values of a list that is given twice all count; other flags are named in one line", async () => {
+Deno.test("flags: the values of a repeated list flag all count; other repeated flags give one line", async () => {
   const file = `${root}fixtures/recorded/two-events.perf.data`;
   const [one, two, both] = await Promise.all(
     [["cpu-clock"], ["page-faults"], ["cpu-clock", "page-faults"]].map(async (events) => {
@@ -328,7 +328,7 @@ Deno.test("no file named: perf.data is read, else standard input if that is a pi
       );
     }
     Deno.copyFileSync(`${root}fixtures/recorded/callchain.perf.data`, `${cwd}/perf.data`);
-    // What is at the other end of the pipe says nothing, and does not end.
+    // The other end of the pipe neither writes nor closes.
     const child = new Deno.Command(Deno.execPath(), {
       args: toolArguments("info"),
       cwd,

@@ -1,4 +1,6 @@
-/** `export perfetto`: decoded by another library, and by Perfetto's own schema where that is installed. */
+/**
+ * `export perfetto`, decoded by another library, and by Perfetto's own schema if that is installed.
+ */
 import { assert, assertEquals } from "@std/assert";
 import protobuf from "npm:protobufjs@8.8.1";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
@@ -14,7 +16,7 @@ const SCHEMA = protobuf.parse(
   { keepCase: true },
 ).root.lookupType("perfdata.tests.Trace");
 
-/** An entry of `InternedData`; numbers are texts, since they may be above 2^53. */
+/** An entry of `InternedData`. Numbers are strings, since they may exceed 2^53. */
 interface Entry {
   readonly iid: string;
   readonly str?: string;
@@ -25,7 +27,7 @@ interface Entry {
   readonly build_id?: string;
 }
 
-/** What the tests read of a packet. */
+/** The fields of a packet that tests read. */
 interface Packet {
   readonly timestamp?: string;
   readonly trusted_packet_sequence_id?: number;
@@ -64,7 +66,7 @@ function packetsOf(bytes: Uint8Array): Packet[] {
     .packet as Packet[];
 }
 
-/** Names that a sequence of packets has been told, by kind and `iid`. */
+/** Names that a sequence of packets has defined, by kind and `iid`. */
 class Told {
   readonly #of = new Map<string, Entry>();
 
@@ -83,7 +85,7 @@ class Told {
   }
 }
 
-/** The schema that Perfetto publishes, as its package for Python has it. */
+/** Perfetto's schema from its Python package. */
 const PUBLISHED = "perfetto.protos.perfetto.trace.perfetto_trace_pb2";
 function published(): string | undefined {
   try {
@@ -107,7 +109,7 @@ interface Call {
   readonly returned?: false;
 }
 
-/** The slices of a trace, as they end, in the form of `pt --calls --json`. */
+/** The slices of a trace in the order of their ends, in the form of `pt --calls --json`. */
 function slices(packets: readonly Packet[]): Call[] {
   const told = new Told();
   const clock = new Map<number, bigint>();
@@ -187,7 +189,7 @@ Deno.test(
         Deno.writeFileSync(`${cwd}/perf.data`, await asFile(recording, true));
         const { out } = await tool("pt", ["--calls", "--json", "perf.data"], { cwd });
         const expected = out.trimEnd().split("\n").map((line) => {
-          // Times are beyond what a number holds.
+          // Times exceed the precision of a number.
           const of = JSON.parse(line.replace(/"time":(\d+)/, '"time":"$1"'));
           const { tid, time, duration, depth, insns, function: name, returned } = of;
           const ended = returned === false ? { returned } : {};
@@ -198,7 +200,7 @@ Deno.test(
         });
         assertEquals(code, 0, err);
         const found = slices(packetsOf(stdout));
-        // A thread that begins within calls has them around it, which no slice is of.
+        // A thread that begins within calls has enclosing ones, which have no slice.
         const flat = (calls: readonly Call[]) => calls.map(({ depth: _, ...call }) => call);
         assertEquals(flat(found), flat(expected));
         const depths = new Map<number, number>();
@@ -243,7 +245,7 @@ function folded(packets: readonly Packet[]): Map<string, number> {
   return counts;
 }
 
-Deno.test("export perfetto: samples have the threads and stacks that folded has, and their times", async () => {
+Deno.test("export perfetto: samples have the threads, stacks and times of folded", async () => {
   let compared = 0;
   for (const name of RECORDINGS) {
     const file = `fixtures/recorded/${name}.perf.data`;

@@ -1,4 +1,4 @@
-/** Commands that write nothing this time give up the permission to write. */
+/** Commands that write no file in a call drop the permission to write. */
 import { assertEquals } from "@std/assert";
 import { entries } from "../../tools/perfdata.ts";
 import { inHost } from "../support/host.ts";
@@ -16,7 +16,7 @@ const CALLS: readonly (readonly [string, ...string[]])[] = [
   ["extract-pt", "--list", FILE],
 ];
 
-Deno.test("permissions: commands that write no file give up the permission to write", async () => {
+Deno.test("permissions: commands that write no file drop the permission to write", async () => {
   const folder = await Deno.makeTempDir();
   const calls = [...CALLS, ["export", "folded", "-o", `${folder}/out`, FILE] as const];
   const kept: string[] = [];
@@ -24,7 +24,7 @@ Deno.test("permissions: commands that write no file give up the permission to wr
     const { tool } = await entries.find((entry) => entry.name === name)?.load() ?? {};
     let state = "";
     await inHost(async () => {
-      // Not all of them find what they look for.
+      // Some find nothing in the recording.
       await Promise.try(() => tool?.run(args)).catch(() => {});
       state = Deno.permissions.querySync({ name: "write" }).state;
     }, {

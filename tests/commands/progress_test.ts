@@ -1,4 +1,4 @@
-/** What commands say of work that takes long, and what they leave when it is ended. */
+/** Progress of commands that take long, and the state that they leave when they are interrupted. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { progressText } from "../../tools/shared/cli.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
@@ -6,20 +6,20 @@ import { denoFolder, inFolder, tool, toolArguments } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-Deno.test("progress: bytes and their rate give share, speed and time left", () => {
+Deno.test("progress: bytes and their rate give share, speed and remaining time", () => {
   assertEquals(progressText(420e6, 1e9, 1.2e9), "42%, 1.2 GB/s, 1 s left");
   assertEquals(progressText(50e6, 100e9, 50e6), "0%, 50 MB/s, 33 min left");
   assertEquals(progressText(5e9, undefined, 2.5e9), "5000 MB, 2.5 GB/s");
 });
 
-Deno.test("progress: no time left is said without a rate, and after the last byte", () => {
+Deno.test("progress: no remaining time is shown without a rate, and after the last byte", () => {
   assertEquals(progressText(0, 1e9, 0), "0%");
   assertEquals(progressText(0, undefined, 0), "0 MB");
-  // Read twice.
+  // The recording is read twice.
   assertEquals(progressText(150, 100, 1), "100%");
 });
 
-/** Commands that take a while on a large recording, with what they need besides one. */
+/** Commands that take a while on a large recording, with their other inputs. */
 const COMMANDS: readonly (readonly string[])[] = [
   ["info"],
   ["funcs"],
@@ -47,7 +47,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["sql", "SELECT 1", "-"],
 ];
 
-/** Runs commands on a recording that comes slowly, each with a terminal for its standard error. */
+/** Runs commands on a slow recording, each with a terminal as standard error. */
 async function onTerminal(
   folder: string,
   words: readonly string[],
@@ -74,7 +74,7 @@ Deno.test(
   () =>
     inFolder(async (folder) => {
       const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
-      // A pipe, the last half of which comes after two seconds.
+      // A pipe whose second half comes after two seconds.
       const pipe = await tool("convert", ["-o", "-", file]);
       const bytes = Uint8Array.from(pipe.stdout);
       Deno.writeFileSync(`${folder}/first`, bytes.subarray(0, bytes.length - 3000));
@@ -92,7 +92,7 @@ Deno.test(
     }),
 );
 
-/** Commands that open their output before the last of the recording has come. */
+/** Commands that open their output before the recording has been read. */
 const OPENS_EARLY: ReadonlySet<string> = new Set([
   "slice --sample-every 2 -o out.data",
   "convert -o out.data",
@@ -101,7 +101,7 @@ const OPENS_EARLY: ReadonlySet<string> = new Set([
   "symbols bundle -o out.symbols",
 ]);
 
-/** Waits until the folder has an entry, which is created in it by another process. */
+/** Waits until another process creates the entry in the folder. */
 async function firstEntry(folder: string, changes: Deno.FsWatcher): Promise<void> {
   if ([...Deno.readDirSync(folder)].length > 0) return;
   for await (const _ of changes) if ([...Deno.readDirSync(folder)].length > 0) return;
@@ -131,7 +131,7 @@ Deno.test(
         const errors = child.stderr.getReader();
         const writer = child.stdin.getWriter();
         await writer.write(bytes.subarray(0, bytes.length - 3000));
-        // It waits for the rest now, with its output open if it opens that early.
+        // It waits for the rest, with its output open if it opens that early.
         if (OPENS_EARLY.has(words.join(" "))) {
           await firstEntry(own, changes);
           begun++;

@@ -1,11 +1,11 @@
-/** What commands say where names are missing, and what helps. */
+/** Messages about missing names, and their remedies. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { noRecording, runIn } from "../support/recorded_program.ts";
 import { denoFolder, inFolder, tool } from "../support/tool.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-Deno.test("funcs, symbols trust: unresolved samples give a remedy and the folders searched", () =>
+Deno.test("funcs, symbols trust: unresolved samples give a remedy and the searched folders", () =>
   inFolder(async (folder) => {
     const file = `${ROOT}fixtures/recorded/callchain.perf.data`;
     const env = { HOME: folder, DENO_DIR: denoFolder() };
@@ -46,7 +46,7 @@ Deno.test("remedies: each command that names functions prints them on stderr", a
   });
 });
 
-/** In `leaf` the frame pointer points to data, which is what code without frame pointers may do. */
+/** In `leaf` the frame pointer points to data, as in code without frame pointers. */
 const NO_FRAMES = `
 #include <stdlib.h>
 unsigned long table[2] = { 0, 0x1234567 };
@@ -59,7 +59,7 @@ int main(int argc, char **argv) { for (int i = atoi(argv[1]); i > 0; i--) middle
 `;
 
 Deno.test(
-  "info, tree: a recording made as they advise gives no complaint",
+  "info, tree: a recording made as advised gives no warning",
   ignored(noRecording() ?? (Deno.build.arch === "x86_64" ? undefined : "x86 assembly")),
   () =>
     inFolder(async (folder) => {
@@ -91,7 +91,7 @@ Deno.test(
     }),
 );
 
-/** Hot for some tenths of a second. */
+/** Runs for some tenths of a second. */
 const HOT =
   `function hotter(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i * s); return s; }
 let sum = 0;
@@ -101,7 +101,7 @@ console.log(sum > 0);
 `;
 
 Deno.test(
-  "funcs: the advised flags give names to code of a JIT",
+  "funcs: the advised flags give names to JIT-compiled code",
   ignored(notInstalled("node") ?? noRecording()),
   () =>
     inFolder(async (folder) => {

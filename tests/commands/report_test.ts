@@ -1,4 +1,4 @@
-/** `report` in a terminal, by tmux, which shows what is on the screen; and where there is none. */
+/** `report` in a terminal of tmux, whose screen can be read; and without a terminal. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { branchRecording, found } from "../support/branch_recording.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
@@ -33,7 +33,7 @@ class Tmux {
     return new TextDecoder().decode(stdout);
   }
 
-  /** The screen, as soon as it fits. */
+  /** The screen, once it satisfies a condition. */
   async screen(fits: RegExp, ...more: readonly string[]): Promise<string> {
     let text = "";
     for (let i = 0; i < 1200; i++) {
@@ -49,7 +49,7 @@ class Tmux {
   }
 }
 
-/** Names for the kernel of the recording, and no other files of this machine's user. */
+/** Names for the recorded kernel, and no other files of this machine's user. */
 const names = kernelNames();
 const HOME = names.PERF_BUILDID_DIR;
 
@@ -61,7 +61,7 @@ function tool(
   return runTool(name, args, { ...options, env: { HOME, DENO_DIR: denoFolder(), ...names } });
 }
 
-/** How a terminal is. */
+/** Properties of a terminal. */
 interface TerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
@@ -69,7 +69,9 @@ interface TerminalOptions {
   readonly noColor?: boolean;
 }
 
-/** Runs report in a terminal of tmux, after a line "before"; its messages go to `err` in the folder. */
+/**
+ * Runs report in a terminal of tmux after a line "before". Its messages go to `err` in the folder.
+ */
 async function onTerminal(
   args: readonly string[],
   { columns = 80, rows = 24, term = "tmux-256color", noColor = false }: TerminalOptions,
@@ -103,7 +105,7 @@ Deno.test({
       assertEquals(lines.length, 24);
       assertMatch(lines[0] ?? "", /^ callchain\.perf\.data · cpu-clock · 13 samples$/);
       assertMatch(lines[1] ?? "", /^ {2}TOTAL▼ {3}SELF +FUNCTION +OBJECT$/);
-      // The shares that funcs gives.
+      // The shares of funcs.
       const funcs = await tool("funcs", [
         "--json",
         "--inline",
@@ -141,13 +143,13 @@ Deno.test({
       await tmux.screen(/r time/);
       const sent = Deno.readTextFileSync(`${folder}/sent`);
       assertMatch(sent, /^ callchain\.perf\.data · cpu-clock · 13 samples\n/);
-      // Code that nothing names is one row an object here, and one an address there.
+      // Unnamed code is one row per object here, and one per address in funcs.
       const named = rows.filter(({ sym }) => !/^0x/.test(sym));
       assert(named.length > 15);
       for (const { sym } of named) assertStringIncludes(sent, ` ${sym}`);
       await tmux.keys("q");
       const after = await tmux.screen(/ended/);
-      // What was there before is there again.
+      // The previous screen is restored.
       assertMatch(after, /^before\n/);
       assertStringIncludes(after, "ended 0");
       assert(!after.includes("callchain"));
@@ -195,7 +197,7 @@ Deno.test({
         await tmux.screen(/· 2\d\d samples|· 20\d samples/);
         await tmux.keys("a");
         await tmux.screen(/of all samples that were read/);
-        // Addresses and what ran are the same, shares are not.
+        // Addresses and executed code are the same, shares are not.
         const ran = (text: string) =>
           [...text.matchAll(
             /^ *(?:[\d.]+% +[\d.]+%)? {2,}(\d+)? +([\d.]+)? {2}[ │├┼─╭╰┬┴>]* ([0-9a-f]{6}):/gm,
@@ -208,7 +210,7 @@ Deno.test({
     }),
 });
 
-/** A recording with no samples, and what else is shown. */
+/** A recording without samples, and the output instead. */
 const SCREENS: readonly {
   readonly what: string;
   readonly file: string;
@@ -291,7 +293,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "report of Intel PT: the screen has functions that ran, callers and callees",
+  name: "report of Intel PT: the screen has executed functions, callers and callees",
   ...ignored(notInstalled("tmux") ?? cannotStep()),
   fn: () =>
     inFolder(async (folder) => {

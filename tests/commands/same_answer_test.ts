@@ -1,6 +1,6 @@
 /**
- * A file and the same file through a pipe give the same answer, for each consumer of the engine, alone
- * or together with others in one pass.
+ * A file and the same file through a pipe give the same results, for each consumer of the engine,
+ * alone or with others in one pass.
  */
 import { assert, assertEquals } from "@std/assert";
 import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
@@ -41,7 +41,7 @@ import { inFolder, tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** What all tools together say of a recording, as lines. */
+/** The output of all tools on a recording, as lines. */
 async function answers(source: ByteSource, kallsyms: string, together: boolean) {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const rows: string[] = [];
@@ -84,7 +84,7 @@ async function answers(source: ByteSource, kallsyms: string, together: boolean) 
   };
 }
 
-/** What the tools print that do not share a pass: `dump`, `records` and `rate`. */
+/** The output of tools that do not share a pass: `dump`, `records` and `rate`. */
 async function prints(source: () => ByteSource) {
   const open = () => PerfDataReader.open(source(), { diagnostics: () => {} });
   const texts = { dump: "", records: "", rate: "" };
@@ -104,8 +104,9 @@ async function prints(source: () => ByteSource) {
 }
 
 /**
- * A text without what only features say, which come last where a file is a stream: names of events and
- * registers, and in the statistics of `dump` what else is counted. docs/dump.md and docs/records.md say so.
+ * A text without the parts that depend on features, which come last if a file is read as a stream:
+ * names of events and registers, and some statistics of `dump`. docs/dump.md and docs/records.md
+ * describe them.
  */
 function known(text: string): string {
   return text.replaceAll(/("event":)"[^"]*"/g, "$1")
@@ -116,7 +117,7 @@ function known(text: string): string {
     .replace(/\nAggregated stats:[^]*/, "");
 }
 
-/** A stream that hands out odd pieces. */
+/** A stream that returns pieces of odd sizes. */
 function pipeOf(bytes: Uint8Array): ByteSource {
   let at = 0;
   return streamSource(
@@ -140,7 +141,10 @@ function* fixtures(): Generator<{ name: string; path: string }, void, void> {
   }
 }
 
-/** Larger files take long, and are like the others: of all that is said, and of what is printed. */
+/**
+ * Limits of the file size, in general and for printed text. Larger files take long, and are
+ * similar.
+ */
 const LARGEST = 8 << 20;
 const LARGEST_PRINTED = 1 << 17;
 
@@ -234,7 +238,7 @@ async function piped(bytes: Uint8Array): Promise<Uint8Array> {
   return sink.bytes();
 }
 
-Deno.test("one pass: threads and maps that change between samples give the same answer from a pipe", () =>
+Deno.test("one pass: threads and maps that change between samples give the same results from a pipe", () =>
   inFolder(async (folder) => {
     const { bytes, samples, changes } = await busyRecording(6000);
     const kallsyms = `${folder}/kallsyms`;
@@ -243,7 +247,7 @@ Deno.test("one pass: threads and maps that change between samples give the same 
     const alone = await answers(bytesSource(bytes), kallsyms, false);
     const form = await piped(bytes);
     for (const source of [() => pipeOf(bytes), () => pipeOf(form), () => bytesSource(form)]) {
-      // In pipe format there are records besides.
+      // The pipe format has additional records.
       const { records, types, ...found } = await answers(source(), kallsyms, true) as
         & Awaited<ReturnType<typeof answers>>
         & Record<string, unknown>;
@@ -263,7 +267,7 @@ Deno.test("one pass: threads and maps that change between samples give the same 
     assert(samples > 4500 && changes > 800 && alone.functions.length > 1000);
   }));
 
-/** Text that is made by windows. */
+/** Text made by windows. */
 async function windowed(
   path: string,
   make: (reader: PerfDataReader, write: (text: Uint8Array) => void) => Promise<unknown>,
@@ -278,7 +282,7 @@ async function windowed(
 
 const diagnostics = (): void => {};
 
-/** What takes a recording in blocks, or by windows of time, in any number of threads. */
+/** Consumers that read a recording in blocks or time windows, with any number of threads. */
 const BLOCKS: Readonly<
   Record<string, (path: string, jobs: number, bytes: number) => Promise<unknown>>
 > = {
@@ -306,14 +310,17 @@ const BLOCKS: Readonly<
     }),
 };
 
-/** What else threads share, and the test that compares. */
+/** Other shared work, and the test that compares it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   lines: "commands/workers_test.ts",
   "Intel PT": "pt/pt_workers_test.ts",
   recordings: "commands/same_answer_test.ts",
 };
 
-/** How each command takes a recording: by what of {@link BLOCKS} or {@link ELSEWHERE}, or why by one thread. */
+/**
+ * How each command uses threads: an entry of {@link BLOCKS} or {@link ELSEWHERE}, or the reason for
+ * a single thread.
+ */
 const WAYS: Readonly<Record<string, readonly string[] | string>> = {
   info: ["info"],
   header: "reads no records",
@@ -347,7 +354,7 @@ const WAYS: Readonly<Record<string, readonly string[] | string>> = {
   addr2line: "reads no recording",
 };
 
-Deno.test("--jobs: each command that has it is in a comparison of several numbers of threads", async () => {
+Deno.test("--jobs: each command with the flag is compared for several numbers of threads", async () => {
   const all = [...COMMANDS.values()].flat();
   assertEquals(all.map(({ name }) => name).sort(), Object.keys(WAYS).sort());
   let shared = 0;
@@ -366,7 +373,7 @@ Deno.test("--jobs: each command that has it is in a comparison of several number
 });
 
 for (const [what, make] of Object.entries(BLOCKS)) {
-  Deno.test(`${what}: the same with 1, 2, 3, 7 threads, and blocks of 64 KB and 4 MB`, () =>
+  Deno.test(`${what}: the same result with 1, 2, 3, 7 threads, and blocks of 64 KB and 4 MB`, () =>
     inFolder(async (folder) => {
       const path = `${folder}/busy.data`;
       const { bytes } = await busyRecording(12_000);
@@ -380,7 +387,7 @@ for (const [what, make] of Object.entries(BLOCKS)) {
         assertEquals(actual, expected, `${jobs} threads, blocks of ${size} bytes`);
       }
       assert(bytes.length > 10 << 16, `${bytes.length} bytes`);
-      // Threads that make text take windows as they can.
+      // Threads that make text take windows in any order.
       if (!["dump", "records", "script"].includes(what)) assertShared();
     }));
 }
@@ -428,7 +435,7 @@ Deno.test("report, sched, export arrow and symbols table: the same from a pipe, 
     }
     assert(lines > 800, `${lines} lines`);
 
-    // Recordings are dealt out; names that are looked up later follow from what was written.
+    // Recordings are distributed; names that are looked up later depend on the written tables.
     const recordings = ["callchain", "all-cpus", "rounds"].map((name) =>
       `${root}fixtures/recorded/${name}.perf.data`
     );
@@ -449,7 +456,7 @@ Deno.test("report, sched, export arrow and symbols table: the same from a pipe, 
     }
   }));
 
-/** Paths of the files in a folder and its folders. */
+/** Paths of the files below a folder. */
 function* filesIn(folder: string): Generator<string, void, void> {
   for (const { name, isDirectory } of Deno.readDirSync(folder)) {
     if (isDirectory) yield* filesIn(`${folder}/${name}`);

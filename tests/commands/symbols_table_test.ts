@@ -1,4 +1,4 @@
-/** `symbols table`: names that are looked up later are those that `export --names` looks up at once. */
+/** `symbols table`: names that are looked up later equal those of `export --names`. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ignored } from "../support/ignored.ts";
 import { parquetFiles, type ParquetRow, tableRows } from "../support/parquet_rows.ts";
@@ -11,7 +11,7 @@ function exported(folder: string, path: string, ...flags: string[]): Promise<str
   return outputOf("export", "parquet", "-o", folder, ...flags, path);
 }
 
-/** Rows as texts, sorted; of rows of one id, the one with a name. */
+/** Rows as texts, sorted. Of rows with one id, the one with a name. */
 function named(rows: readonly ParquetRow[]): string[] {
   const byId = new Map<unknown, ParquetRow>();
   for (const row of rows) {
@@ -23,12 +23,12 @@ function named(rows: readonly ParquetRow[]): string[] {
   ).sort();
 }
 
-/** Those that another machine can name. */
+/** Objects that another machine can name. */
 const ofBuilds = (rows: readonly ParquetRow[]): ParquetRow[] =>
   rows.filter(({ build_id: id }) => (id ?? null) !== null);
 
 Deno.test({
-  name: "symbols table: tables without names joined with it are tables with names",
+  name: "symbols table: tables without names joined with it equal tables with names",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
@@ -42,7 +42,7 @@ Deno.test({
         return { data, all, missing: [...own, "more"].filter((name) => !found.has(name)) };
       };
       let { data, all, missing } = await record();
-      // A busy machine gives the program few samples: it is recorded again.
+      // On a busy machine the program gets few samples, and is recorded again.
       for (let tries = 0; missing.length > 0; tries++) {
         assert(tries < 5, `${missing} was not recorded`);
         Deno.removeSync(`${folder}/named`, { recursive: true });
@@ -50,7 +50,7 @@ Deno.test({
       }
       const expected = named(ofBuilds(all));
 
-      // Beside the tables: the same by any engine that reads both.
+      // Written beside the tables: any engine that reads both gives the same result.
       await exported(`${folder}/plain`, data);
       const plain = await tableRows(`${folder}/plain`, "frames");
       for (const { function: name } of plain) assertEquals(name ?? null, null);
@@ -60,7 +60,7 @@ Deno.test({
       const inlined = names.filter(({ inline_of: of }) => (of ?? null) !== null);
       assert(inlined.length > 0, "nothing was inlined");
 
-      // Into the tables: then what reads them has names.
+      // Written into the tables, which then have names.
       const said = await outputOf("symbols", "table", `${folder}/plain`);
       assertMatch(said, /frames\/names-[0-9a-f]{16}\.parquet: \d+ of \d+ frames have names\n$/);
       const query = `FROM functions WHERE function IN ('${own.join("','")}')`;
@@ -72,7 +72,7 @@ Deno.test({
         (await tree("plain")).split("\n").sort(),
         (await tree("named")).split("\n").sort(),
       );
-      // Each is there once, and nothing is left to be looked up.
+      // Each row exists once, and nothing is left to look up.
       const joined = "SELECT count(*) AS n FROM samples LEFT JOIN frames USING (frame_id)";
       const samples = (await tableRows(`${folder}/plain`, "samples")).length;
       assertEquals(await outputOf("sql", "--csv", joined, `${folder}/plain`), `n\n${samples}\n`);
@@ -81,7 +81,7 @@ Deno.test({
       assertMatch(again, /^\d+ frames have names; none is left|^no name was found/);
       assertEquals([...parquetFiles(`${folder}/plain/frames`)], files);
 
-      // Of partitions, names belong to none; the same names are the same bytes.
+      // In partitioned tables, names belong to no partition, and equal names have equal bytes.
       await exported(`${folder}/parts`, data, "--partition", "date,service=web");
       await outputOf("symbols", "table", `${folder}/parts`);
       const none = "__HIVE_DEFAULT_PARTITION__";
@@ -93,14 +93,14 @@ Deno.test({
       const web = "SELECT count(*) AS n FROM samples WHERE service = 'web'";
       assertEquals(await outputOf("sql", "--csv", web, `${folder}/parts`), `n\n${samples}\n`);
 
-      // Where the program is not, a bundle has its names.
+      // Without the program, a bundle has its names.
       const bundle = `${folder}/perf.symbols`;
       await outputOf("symbols", "bundle", "-o", bundle, data);
       await Deno.remove(`${folder}/a`);
       await exported(`${folder}/far`, data);
       await outputOf("symbols", "table", "--symbols", bundle, `${folder}/far`);
       assertEquals(named(ofBuilds(await tableRows(`${folder}/far`, "frames"))), expected);
-      // Without, it has none of the program: another build of that path is not taken.
+      // Without the bundle, there are no names: another build at the path is not used.
       await exported(`${folder}/none`, data);
       runIn(folder, "gcc", "-O2", "-Wl,--build-id", "-o", "a", "a.c");
       const without = await tool("symbols", ["table", `${folder}/none`]);

@@ -6,7 +6,7 @@ import { noRecording } from "../support/recorded_program.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-/** The environment in which this folder is the user's home. */
+/** An environment whose home is this folder. */
 const homeIn = (folder: string) => ({ HOME: folder, DENO_DIR: denoFolder() });
 
 /** Runs `symbols` in a folder that is also the user's home. */
@@ -16,7 +16,7 @@ const symbols = (
   input?: Uint8Array,
 ): Promise<ToolResult> => tool("symbols", args, { cwd: folder, env: homeIn(folder), input });
 
-Deno.test("symbols: wrong usage gives exit code 2, a missing file or no bundle 1, each with one line", async () => {
+Deno.test("symbols: wrong usage gives exit code 2, a missing file or a file that is no bundle 1, each with one line", async () => {
   await inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/text`, "this is no bundle");
     const cases: [string[], number, string][] = [
@@ -90,7 +90,7 @@ Deno.test({
       const rows = json.out.trimEnd().split("\n").map((line) => JSON.parse(line));
       assert(rows.some(({ frames }) => frames.at(-1)?.function === "fibonacci"));
 
-      // The binary's own addresses, through the bundle's segments.
+      // The binary's addresses, translated by the bundle's segments.
       const addresses = rows.filter(({ path }) => path === `${folder}/program`).map(({ start }) =>
         Number(start)
       );
@@ -103,7 +103,8 @@ Deno.test({
       const fromBinary = await ask();
       assertEquals(fromBinary.code, 0, fromBinary.err);
 
-      // Permissions decide whether the running kernel's symbols are read: the task's allow that.
+      // Permissions decide whether the running kernel's symbols are read; those of the task allow
+      // it.
       const functions = ["--csv", "--sort", "comm,dso,sym,srcline"];
       const there = { cwd: folder, env: homeIn(folder) };
       const ofBinary = await tool("funcs", [...functions, "perf.data"], there);
@@ -140,7 +141,7 @@ Deno.test({
       assertEquals([without.code, without.err], [0, ""]);
       assertMatch(without.out, /^without: file missing +\d+ /m);
 
-      // Another build in the place of the first one.
+      // Another build at the path of the first one.
       await Deno.copyFile("/bin/sh", `${folder}/program`);
       const other = await symbols(folder, ["trust", "perf.data"]);
       assertEquals(other.code, 0);

@@ -1,4 +1,4 @@
-/** Tables read like recordings: what commands show of them is what they show of the recording. */
+/** Tables in place of recordings: commands give the same output. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ignored } from "../support/ignored.ts";
 import { parquetFiles } from "../support/parquet_rows.ts";
@@ -18,7 +18,7 @@ async function exported(folder: string, ...paths: string[]): Promise<void> {
   await output("export", ["parquet", "--names", "-o", folder, ...paths]);
 }
 
-/** Weights of stacks, as folded text has them; marks of trust and names of code nobody names aside. */
+/** Weights of stacks in folded text, without marks of trust and names of unnamed code. */
 function folded(text: string): Map<string, number> {
   const sums = new Map<string, number>();
   for (const line of text.trimEnd().split("\n")) {
@@ -40,7 +40,7 @@ Deno.test("tables as input: stacks, trees and pictures are those of the recordin
           await output(command, [...flags, `${folder}/${name}`]),
           await output(command, [...flags, path]),
         ] as const;
-      // Callers are at their calls, as where lines or inlined functions are asked for.
+      // Callers are at their calls, as if lines or inlined functions were requested.
       const [ofTables, ofRecording] = await both("export", "folded", "--inline", "-o", "-");
       const sums = folded(ofTables);
       assertEquals(sums, folded(ofRecording), name);
@@ -58,7 +58,7 @@ Deno.test("tables as input: stacks, trees and pictures are those of the recordin
     assert(stacks > 20, `${stacks} stacks`);
   }));
 
-/** Rows of funcs by what they are about; code that nothing names has no address in tables. */
+/** Rows of funcs by subject. Unnamed code has no address in tables. */
 function functionRows(text: string): [string, number[]][] {
   const sums = new Map<string, number[]>();
   for (const line of text.trimEnd().split("\n")) {
@@ -69,11 +69,11 @@ function functionRows(text: string): [string, number[]][] {
     const key = [...keys.map((name) => row[name]), isNamed ? row["sym"] : "no name"].join(" ");
     const known = sums.get(key) ?? [0, 0, 0, 0];
     const values = [samples, period];
-    // Two addresses without a name may be on one stack.
+    // Two unnamed addresses may be on one stack.
     if (isNamed) values.push(children_samples, children_period);
     sums.set(key, known.map((sum, i) => sum + Number(values[i] ?? 0)));
   }
-  // A row that only called others is there for each of its addresses.
+  // A row that was only a caller exists for each of its addresses.
   return [...sums].filter(([, sum]) => sum.some((value) => value > 0))
     .sort(([a], [b]) => a < b ? -1 : 1);
 }
@@ -83,7 +83,7 @@ const WAYS = [
   ...[["--comm", "a"], ["--percent-limit", "1"]],
 ];
 
-/** Compares funcs of tables with funcs of their recording; gives the rows that were compared. */
+/** Compares funcs of tables with funcs of their recording. Returns the compared rows. */
 async function sameFunctions(
   tables: string,
   path: string,
@@ -197,7 +197,7 @@ Deno.test("tables as input: tables that cannot be read give one line", () =>
     await refused("funcs", ["--sort", "pid,sym", `${folder}/two`], 2, "tables of one recording");
     const [frames = ""] = parquetFiles(`${tables}/frames`);
     const bytes = Deno.readFileSync(frames);
-    // Cut, and with pages of zeros before the footer.
+    // Truncated, and with zero pages before the footer.
     for (const damaged of [bytes.slice(0, bytes.length >> 1), bytes.slice().fill(0, 4, 200)]) {
       Deno.writeFileSync(frames, damaged);
       await refused("tree", [tables], 1, "frames/");

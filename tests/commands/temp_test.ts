@@ -1,4 +1,4 @@
-/** `--temp DIR`: records of a pipe that are more than memory should hold are sorted in a file. */
+/** `--temp DIR`: a pipe's records that exceed a memory limit are sorted in a file. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { inFolder, tool } from "../support/tool.ts";
 
@@ -15,14 +15,14 @@ Deno.test("--temp: output stays the same, and no file is left behind", async () 
   });
 });
 
-Deno.test("--temp: a folder that cannot be used gives one line", async () => {
+Deno.test("--temp: an unusable folder gives one line", async () => {
   await inFolder(async (folder) => {
     const missing = await tool("perfdata", ["funcs", "--temp", `${folder}/none`, FILE]);
     assertEquals([missing.code, missing.out], [1, ""]);
     assertEquals(missing.err, `funcs: ${folder}/none: no such file or directory\n`);
     const file = await tool("perfdata", ["funcs", "--temp", FILE, FILE]);
     assertEquals([file.code, file.err], [1, `funcs: ${FILE}: is not a directory\n`]);
-    // The task of a command that writes nothing has no permission to.
+    // The task of a command that writes nothing lacks the permission.
     const task = await tool("funcs", ["--temp", folder, FILE]);
     assertEquals(task.code, 1);
     assertStringIncludes(task.err, "funcs: --temp needs the permission to write: perfdata NAME");

@@ -1,4 +1,4 @@
-/** Names from files that nothing verifies have a mark in tables for people, and in no other output. */
+/** Names from unverified files have a mark in tables for people, and in no other output. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { FORMATS } from "@perfdata/export/formats";
 import { emptyAttr } from "@perfdata/format";
@@ -10,13 +10,16 @@ import { ignored } from "../support/ignored.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
 const DEMO = new URL("../../fixtures/demo/demo", import.meta.url).pathname;
-/** As `readelf -n` and `readelf -s` of the demo have them. */
+/** As `readelf -n` and `readelf -s` print them for the demo. */
 const BUILD_ID = "8b035e73d518af16372e3cd572f60f18f787551b";
 const FIB = 0x4011f8n, WORK = 0x401290n;
 /** PERF_CONTEXT_USER */
 const USER = -512n;
 
-/** Two threads of a program, whose mapping has a build id or none; each sample is in `fib`, called by `work`. */
+/**
+ * Two threads of a program, whose mapping may have a build id; each sample is in `fib`, called by
+ * `work`.
+ */
 async function recording(path: string, buildId: string | undefined): Promise<Uint8Array> {
   const flags = { ...emptyAttr().flags, sample_id_all: true, mmap2: true };
   // IP, TID, TIME, CALLCHAIN
@@ -59,7 +62,7 @@ async function unpacked(path: string): Promise<string> {
   return await new Response(stream).text();
 }
 
-/** Tables that a person looks at. */
+/** Tables for people. */
 const TABLES: readonly (readonly string[])[] = [
   ["funcs"],
   ["funcs", "--children", "-g", "caller"],
@@ -68,7 +71,7 @@ const TABLES: readonly (readonly string[])[] = [
   ["annotate", "fib"],
   ["annotate", "fib", "--insns"],
 ];
-/** Outputs that programs read, and pictures; every format of `export` comes to these. */
+/** Output for programs, and pictures; every format of `export` is similar to one of these. */
 const OTHERS: readonly (readonly string[])[] = [
   ["script"],
   ["script", "-F", "ip,sym,symoff"],
@@ -81,7 +84,7 @@ const OTHERS: readonly (readonly string[])[] = [
   ["flame", "-f", "-o", "flame.svg"],
   ...Object.keys(FORMATS).map((format) => ["export", format, "-f", "-o", "exported"]),
 ];
-/** Rows of JSON that say whether a name is verified. */
+/** JSON rows that tell whether a name is verified. */
 const ROWS: readonly (readonly string[])[] = [
   ["funcs", "--json"],
   ["tree", "--json"],
@@ -89,7 +92,7 @@ const ROWS: readonly (readonly string[])[] = [
   ["records", "--type", "SAMPLE", "--symbols"],
 ];
 
-/** Text of an output: printed, or in the file that `-o` names. */
+/** Text of an output: printed, or written with `-o`. */
 async function textOf(
   [command = "", ...args]: readonly string[],
   out: string,
@@ -148,7 +151,7 @@ Deno.test("unverified names: marked in tables, unmarked in all other outputs, th
   assert(compared >= 2 * (TABLES.length + OTHERS.length + ROWS.length));
 });
 
-Deno.test("a perf map of the recorded process: its names are neither marked nor called unverified", async () => {
+Deno.test("a perf map of the recorded process: its names are neither marked nor reported as unverified", async () => {
   await inFolder(async (cwd) => {
     Deno.mkdirSync(`${cwd}/tmp`);
     const map = `${FIB.toString(16)} 50 fib\n${WORK.toString(16)} 50 work\n`;
@@ -165,7 +168,7 @@ Deno.test("a perf map of the recorded process: its names are neither marked nor 
   });
 });
 
-/** Lists of what a trace executed, for people. */
+/** Lists of executed code for people. */
 const PT_TABLES: readonly (readonly string[])[] = [
   ["pt"],
   ["pt", "--calls"],
@@ -174,7 +177,7 @@ const PT_TABLES: readonly (readonly string[])[] = [
   ["pt", "--insns", "--function", "fib"],
   ["pt", "--packets"],
 ];
-/** Outputs of what a trace executed that programs read, and pictures. */
+/** Output about executed code for programs, and pictures. */
 const PT_OTHERS: readonly (readonly string[])[] = [
   ["script", "--itrace=bep", "-F", "ip,sym,symoff,dso,addr"],
   ["script", "--call-trace"],

@@ -1,4 +1,4 @@
-/** Whose functions are named: known to be those of the recording, not known to be, and known not to be. */
+/** Trust in names of functions: known to be of the recording, unknown, and known not to be. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { copyRecording, FileOutput, PipeOutput } from "@perfdata/edit";
 import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
@@ -10,7 +10,7 @@ const FILE = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.
 const X86_64 = 62;
 const PPC64 = 21;
 
-/** A program where the recorded one is mapped, all of which is the function `work`. */
+/** A program at the recorded path, with the single function `work`. */
 function program(machine: number): Uint8Array {
   const file = { is64: true, littleEndian: true };
   const { symtab, strtab } = symbolTable(file, [
@@ -31,7 +31,7 @@ function program(machine: number): Uint8Array {
   });
 }
 
-/** The recording without its build ids. */
+/** The recording without build ids. */
 async function withoutBuildIds(form: "file" | "pipe" = "file"): Promise<Uint8Array> {
   const reader = await PerfDataReader.open(bytesSource(await Deno.readFile(FILE)));
   const sink = memorySink();
@@ -70,7 +70,7 @@ Deno.test("unverified files: their functions are marked and counted; files with 
       /addresses \(\d+\.\d\d% of samples\) are not verified .* \/tmp\/demo\/demo\n/,
     );
 
-    // The recording names a build; this file has none.
+    // The recording has a build id, the file has none.
     const [differs, why] = await rows(FILE, folder);
     assert(differs.every(({ sym, verified }) => sym !== "work" && verified === undefined));
     assertMatch(why, /demo: not used: /);
@@ -80,7 +80,7 @@ Deno.test("unverified files: their functions are marked and counted; files with 
     assert(foreign.every(({ sym, verified }) => sym !== "work" && verified === undefined));
     assertMatch(reason, /demo: not used: .*(?:machine|architecture|ppc)/i);
 
-    // What arrives in a pipe says of which machine it is after the first stacks have to be unwound.
+    // A pipe tells its machine after the first stacks have to be unwound.
     const input = await withoutBuildIds("pipe");
     for (const [name, ...flags] of [["tree"], ["script"], ["funcs", "--children"]] as const) {
       const args = [...flags, "--verbose", "--symfs", folder, "-"];

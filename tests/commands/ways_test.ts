@@ -1,6 +1,6 @@
 /**
- * Every command says the same of a recording, whether it comes as a file or through a pipe, and whatever
- * the number of threads is: of one that has what may go wrong between blocks.
+ * Every command gives the same output for a file, a pipe and any number of threads, on a recording
+ * with difficult block boundaries.
  */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
@@ -21,8 +21,8 @@ const word = (name: string): bigint =>
   [...name].reduce((sum, c, i) => sum | BigInt(c.charCodeAt(0)) << BigInt(8 * i), 0n);
 
 /**
- * Four megabytes: processes that fork, execute others and end, whose ids are used again; maps that change
- * between two samples; times that are equal, or older than the round before.
+ * Four megabytes: processes that fork, exec and end, with reused ids; maps that change between two
+ * samples; times that are equal, or older than the last round.
  */
 async function recording(): Promise<{ bytes: Uint8Array; samples: number }> {
   const sink = memorySink();
@@ -73,7 +73,7 @@ async function recording(): Promise<{ bytes: Uint8Array; samples: number }> {
   return { bytes: sink.bytes(), samples };
 }
 
-/** Commands, and whether they take threads, and whether a pipe gives the same text. */
+/** Commands, with whether they use threads, and whether a pipe gives the same text. */
 const COMMANDS: readonly (readonly [args: string, threads: boolean, pipe: boolean])[] = [
   ["funcs", true, true],
   ["funcs --sort pid,tid,comm,sym --csv", true, true],
@@ -82,7 +82,7 @@ const COMMANDS: readonly (readonly [args: string, threads: boolean, pipe: boolea
   ["info --json", true, true],
   ["tree", true, true],
   ["export folded -o -", true, true],
-  // Its tables are in the order in which places were met.
+  // Its tables are in the order in which places first occurred.
   ["export pprof -o -", true, false],
   ["script", true, true],
   ["script --dso a --tid 10-30", true, true],
@@ -93,7 +93,7 @@ const COMMANDS: readonly (readonly [args: string, threads: boolean, pipe: boolea
 ];
 const JOBS = [2, 3, 7];
 
-/** What is printed without what a pipe does not have: a name, and a size. */
+/** Output without the file's name and size, which a pipe lacks. */
 function known(text: Uint8Array): Uint8Array {
   const latin = new TextDecoder("latin1").decode(text);
   return new TextEncoder().encode(

@@ -1,4 +1,4 @@
-/** Any number of threads, and blocks of any size, give the same answer. */
+/** Any number of threads and any block size give the same results. */
 import { assert, assertEquals } from "@std/assert";
 import { constants, createZstdCompress } from "node:zlib";
 import { emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
@@ -24,7 +24,7 @@ import { assertShared, info, kallsyms, profile, rows, Shared } from "../support/
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Fixtures that have something to go wrong with, and large files of the corpus. */
+/** Fixtures with difficult block boundaries, and large files of the corpus. */
 function files(): string[] {
   const names = [
     "callchain",
@@ -44,13 +44,13 @@ function files(): string[] {
   ];
 }
 
-/** Threads, and bytes of a block: the smallest block on one thread, and one of the others in turn. */
+/** Threads and block size: the smallest block on one thread, and one of the others in turn. */
 const OTHERS = [[2, 1 << 12], [3, 1 << 16], [7, 1 << 13]] as const;
 function ways(turn: number): readonly (readonly [jobs: number, blockBytes: number])[] {
   return [[1, 1 << 12], OTHERS[turn % OTHERS.length] ?? OTHERS[0]];
 }
 
-/** Samples by the time of day, of two threads, every third one older than the one before. */
+/** Samples of two threads with times of day, every third one older than its predecessor. */
 async function ofTheDay(folder: string): Promise<string> {
   const sink = memorySink();
   const type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -59,7 +59,7 @@ async function ofTheDay(folder: string): Promise<string> {
   const writer = await PerfDataWriter.file(sink, { events: [{ attr, ids: [1n] }] });
   for (let i = 0; i < 2000; i++) {
     const tid = 7n << 32n | BigInt(7 + i % 2);
-    // The upper halves of times differ within the first seconds.
+    // The upper halves of times change within the first seconds.
     const time = 1_700_000_000_000_000_001n + BigInt(i - (i % 3 === 0 ? 2 : 0)) * 9_000_001n;
     await writer.write(wordsRecord(9, 2, [BigInt(0x40_0000 + i % 5), tid, time]));
   }
@@ -70,8 +70,8 @@ async function ofTheDay(folder: string): Promise<string> {
 }
 
 /**
- * Samples of threads whose names and maps change on the way, plain and as `perf record -z` has them: one
- * zstd frame over all records, flushed at the end of each, which is often within a record.
+ * Samples of threads whose names and maps change, plain and as in `perf record -z`: one zstd frame
+ * over all records, flushed at the end of each, which is often within a record.
  */
 async function compressed(folder: string): Promise<{ plain: string; inOneFrame: string }> {
   const type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -129,7 +129,7 @@ Deno.test("profile by threads: any number and any block size give the same profi
   Shared.stretches = 0;
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
   for (const path of [...files(), await ofTheDay(folder)]) {
-    // In turns: the next file has the other ones, with the next number of threads.
+    // Alternating: the next file has the other ones, with the next number of threads.
     const how = turn % 2 === 0 ? { timed: true, lines: true, unmapped: true } : {};
     const expected = await profile(path, how, 1, 1 << 22);
     for (const [jobs, blockBytes] of ways(turn++)) {
@@ -181,7 +181,7 @@ Deno.test("sample values by threads: any number and any block size give the same
   assert(compared >= 20, `${compared} rows`);
 });
 
-Deno.test("compressed recording by threads: any number gives the answer of the plain recording", async () => {
+Deno.test("compressed recording by threads: any number gives the result of the plain recording", async () => {
   Shared.stretches = 0;
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
   const { plain, inOneFrame } = await compressed(folder);
@@ -197,7 +197,7 @@ Deno.test("compressed recording by threads: any number gives the answer of the p
     const actual = await rows(inOneFrame, how, jobs, blockBytes);
     assertEquals(actual, expected, `${jobs} threads, blocks of ${blockBytes} bytes`);
   }
-  // What is damaged ends what is compressed, or inflates to something else: in all threads alike.
+  // Damage ends the compressed data, or changes it, equally in all threads.
   const sound = Deno.readFileSync(inOneFrame);
   const damaged = `${folder}/damaged.data`;
   let changed = 0;
@@ -219,7 +219,10 @@ Deno.test("compressed recording by threads: any number gives the answer of the p
   assert(expected.length > 300 && changed > 0 && resumed.length >= 10 && within.length >= 3);
 });
 
-/** Loads and stores of two processes to lines of a file and of heaps, some at several physical addresses. */
+/**
+ * Loads and stores of two processes to lines of a file and of heaps, some at several physical
+ * addresses.
+ */
 async function accesses(folder: string): Promise<string> {
   const numbers = new Numbers(9);
   const mappings = [7, 8].flatMap((pid) => [
@@ -307,7 +310,7 @@ Deno.test("recording summary by threads: any number and any block size give the 
   assert(compared >= 16);
 });
 
-/** Samples with branch stacks of two processes, which map another file over their code on the way. */
+/** Samples with branch stacks of two processes, which map another file over their code. */
 async function branches(folder: string): Promise<string> {
   const sink = memorySink();
   const type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_BRANCH_STACK;

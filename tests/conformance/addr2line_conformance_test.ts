@@ -16,11 +16,14 @@ const HERE = new URL("../support/addr2line/", import.meta.url).pathname;
 const SWEEP = Deno.env.get("PERFDATA_SWEEP") === "1";
 const ADDRESSES = SWEEP ? 20_000 : 2_500;
 
-/** What of a build binutils' `addr2line` 2.40 does not read; `llvm-symbolizer` reads all of them. */
+/**
+ * Parts of a build that binutils' `addr2line` 2.40 cannot read; `llvm-symbolizer` reads all of
+ * them.
+ */
 type Unread =
-  /** Inlined calls with DW_FORM_rnglistx, as Clang writes them: it does not see the chain. */
+  /** Inlined calls with DW_FORM_rnglistx, as Clang writes them. */
   | "chains"
-  /** It finds no DWARF in the file, or takes that of the wrong unit. */
+  /** It finds no DWARF in the file, or uses that of the wrong unit. */
   | "all";
 
 interface Build {
@@ -30,9 +33,11 @@ interface Build {
   /** Programs that are run on the binary afterwards, with its path in place of `{}`. */
   readonly then?: readonly (readonly string[])[];
   readonly unread?: Unread;
-  /** llvm-symbolizer 14 cannot read the build, and reads `{}.before`, of the same code, instead. */
+  /**
+   * llvm-symbolizer 14 cannot read the build; `{}.before`, with the same code, is compared instead.
+   */
   readonly llvmReadsBefore?: boolean;
-  /** Part of the short matrix. */
+  /** Whether it is in the short matrix. */
   readonly short?: boolean;
 }
 
@@ -67,7 +72,8 @@ for (const version of [2, 3, 4, 5]) {
     );
   }
 }
-// The short matrix has the small program where only the container differs: it compiles in no time.
+// For builds that differ only in the container, the short matrix has the small program, which
+// compiles fast.
 const small = { command: ["gcc", "-g", "-O2"], sources: C };
 for (
   const [name, flags, more] of [
@@ -123,7 +129,7 @@ clang("lld, sections collected", [
   "-Wl,--gc-sections",
   "-fuse-ld=lld",
 ]);
-// Merged code belongs to several functions, of which addr2line chooses another one.
+// Merged code belongs to several functions; addr2line chooses another one.
 clang("lld, equal code merged", ["-ffunction-sections", "-Wl,--icf=all", "-fuse-ld=lld"], {
   unread: "all",
 });
@@ -139,7 +145,7 @@ for (const version of [4, 5]) {
   clang(`split ${version}`, split, { unread: "all", short: !short });
   const packaged = [
     ["llvm-dwp", "-e", "{}", "-o", "{}.dwp"],
-    // A tool that still finds the split units has not looked into the package.
+    // Delete the split units, so that the package must be used.
     ["sh", "-c", 'rm "$(dirname "{}")"/*.dwo'],
   ];
   gcc(`package ${version}`, split, { unread: "all", short: !short, then: packaged });
@@ -206,7 +212,7 @@ for (
       "-Wl,-e,digest",
     ],
     sources: ["more_calls.c"],
-    // Debian's addr2line knows only the machine that it runs on.
+    // Debian's addr2line knows only its own machine.
     unread: "all",
     short: true,
   });
@@ -268,7 +274,7 @@ async function binutils(path: string, input: string): Promise<Place[][]> {
 
 const NOWHERE: Place = { function: "??", file: "??", line: 0, column: 0 };
 
-/** Frames as the two tools name functions: short names, and linkage names. */
+/** Function names of both tools: short names, and linkage names. */
 function ours(dwarf: DwarfContext, addresses: number[]): { short: Place[]; linkage: Place[] }[] {
   const batch = dwarf.findAll(Float64Array.from(addresses));
   return addresses.map((_, i) => {
@@ -309,7 +315,7 @@ class Tally {
     }
   }
 
-  /** At least 99.9% equal; what is not is listed. */
+  /** At least 99.9 % must be equal; differences are listed. */
   check(build: string): void {
     const differing = this.#differing.length;
     if (differing > 0) {
@@ -323,7 +329,7 @@ class Tally {
   }
 }
 
-/** A split function (`.cold`) has a symbol of its own; DWARF has one function with two ranges. */
+/** A split function (`.cold`) has its own symbol; DWARF has one function with two ranges. */
 const whole = (name: string): string => name.replace(/\.(cold|part\.\d+|lto_priv\.\d+)/g, "");
 
 async function compare(build: Build, path: string): Promise<void> {
@@ -343,7 +349,7 @@ async function compare(build: Build, path: string): Promise<void> {
     chains.add(address, show(mine[i]?.short ?? []), show(short[i] ?? []));
   });
   chains.check(build.name);
-  // The outermost name is taken from the symbol table there, the others are those of DWARF.
+  // addr2line reads the outermost name from the symbol table, others from DWARF.
   const linkage = await llvm(readable, "linkage", input);
   const names = new Tally("linkage names of llvm-symbolizer");
   addresses.forEach((address, i) => {
@@ -361,13 +367,13 @@ async function compare(build: Build, path: string): Promise<void> {
     const [here = NOWHERE, there = NOWHERE] = build.unread === "chains"
       ? [chain[0], other[0]]
       : [chain.at(-1), other.at(-1)];
-    // It gives the padding after a function to that function; llvm-symbolizer agrees with us.
+    // addr2line counts the padding after a function to it; llvm-symbolizer does not.
     if (chain[0] === NOWHERE) return;
-    // Only the line: of DWARF 5 it takes some files for the unit's own. llvm-symbolizer was asked
-    // for the file.
+    // Only the line: addr2line takes some files in DWARF 5 for the unit's own. llvm-symbolizer has
+    // checked the file.
     lines.add(address, String(here.line), String(there.line));
     if (build.unread === "chains" || chain.at(-1)?.function === "??") return;
-    // For a function without a linkage name it sometimes takes the name of the ELF symbol.
+    // For a function without a linkage name it sometimes uses the ELF symbol's name.
     const shownThere = whole(there.function);
     const names = [chain.at(-1)?.function ?? "", symbolAt(symbols, address)].map(whole);
     functions.add(
@@ -401,7 +407,7 @@ async function run(command: readonly string[], cwd: string): Promise<void> {
   if (!success) throw new Error(`${command.join(" ")}: ${new TextDecoder().decode(stderr)}`);
 }
 
-/** The programs of commands of a shell: the first word of each. */
+/** The first word of each command in a shell command line. */
 function programsOf(text: string): string[] {
   return text.split(/&&|\|\||[;|]/).map((command) => command.trim().split(/\s+/)[0] ?? "");
 }
@@ -415,14 +421,14 @@ function needed(build: Build): string[] {
     "readelf",
     build.command[0] ?? "",
     ...(linker === undefined ? [] : [`ld.${linker.slice("-fuse-ld=".length)}`]),
-    // `sh -c` runs programs that its text names.
+    // `sh -c` runs the programs named in its text.
     ...(build.then ?? []).flatMap(([program = "", flag, text = ""]) =>
       program === "sh" && flag === "-c" ? programsOf(text) : [program]
     ),
   ];
 }
 
-Deno.test("inline chains: those of llvm-symbolizer and addr2line", async (t) => {
+Deno.test("addr2line: inline chains equal those of llvm-symbolizer and addr2line", async (t) => {
   const chosen = builds.filter((build) => SWEEP || build.short === true);
   console.log(
     `${chosen.length} of ${builds.length} builds, ${ADDRESSES} addresses each` +

@@ -1,4 +1,4 @@
-/** `tools/addr2line.ts`: the same text as binutils' for each flag, standard input, exit codes. */
+/** `tools/addr2line.ts`: the text of binutils for each flag, standard input, exit codes. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { addressToHex } from "@perfdata/symbols";
 import { openDwarf } from "@perfdata/symbols/open-dwarf";
@@ -31,9 +31,9 @@ Deno.test({
       const section = /\] \.text\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)/.exec(out);
       const start = parseInt(section?.[1] ?? "", 16), size = parseInt(section?.[2] ?? "", 16);
       using opened = openDwarf(binary);
-      // Where every function has a linkage name: without one, binutils takes the name of the ELF
-      // symbol, even for an inlined function. Of this program it takes stl_algo.h for the unit's own
-      // file: it says more_templates.cpp:2615, a file of 27 lines.
+      // Only functions with a linkage name: otherwise binutils uses the ELF symbol's name, even for
+      // an inlined function. In this program it takes stl_algo.h for the unit's own file: it prints
+      // more_templates.cpp:2615, a file of 27 lines.
       const addresses = Array.from({ length: 1500 }, (_, i) => start + Math.floor(i * size / 1500))
         .filter((address) => {
           const frames = opened.dwarf.find(address);
@@ -70,7 +70,7 @@ Deno.test({
         });
       }
 
-      await t.step("an address in all its forms", async () => {
+      await t.step("addr2line: an address in any notation gives the same line", async () => {
         const address = addresses[0]?.toString(16) ?? "";
         const forms = [
           `0X${address.toUpperCase()}`,
@@ -95,22 +95,25 @@ Deno.test({
         assertEquals((await addr2line(["-a", "-f", "-e", binary, ...forms])).out, theirs.out);
       });
 
-      await t.step("addresses as arguments, file names relative to PERFDATA_CWD", async () => {
-        const some = words.slice(0, 20);
-        const theirs = await run("addr2line", ["-f", "-e", binary, ...some]);
-        const env = { PERFDATA_CWD: folder };
-        const { out } = await tool("addr2line", ["-f", "--exe=program", ...some], { env });
-        assertEquals(out, theirs.out);
-      });
+      await t.step(
+        "addr2line: addresses are arguments, file names are relative to PERFDATA_CWD",
+        async () => {
+          const some = words.slice(0, 20);
+          const theirs = await run("addr2line", ["-f", "-e", binary, ...some]);
+          const env = { PERFDATA_CWD: folder };
+          const { out } = await tool("addr2line", ["-f", "--exe=program", ...some], { env });
+          assertEquals(out, theirs.out);
+        },
+      );
 
-      await t.step("offsets in a section", async () => {
+      await t.step("addr2line -j: offsets count from the section", async () => {
         const some = addresses.slice(0, 50).map((address) => addressToHex(address - start));
         const theirs = await run("addr2line", ["-a", "-j", ".text", "-e", binary, ...some]);
         const ours = await addr2line(["-a", "-j", ".text", "-e", binary, ...some]);
         assertEquals(ours.out, theirs.out);
       });
 
-      await t.step("an answer comes before the next question", async () => {
+      await t.step("addr2line: each line is answered before the next is read", async () => {
         const child = new Deno.Command(Deno.execPath(), {
           args: [...toolArguments("addr2line"), "-e", binary],
           stdin: "piped",
@@ -129,7 +132,7 @@ Deno.test({
         assertEquals((await child.status).code, 0);
       });
 
-      await t.step("whoever listens may go", async () => {
+      await t.step("addr2line: a closed pipe ends it", async () => {
         const script = `yes ${addresses.slice(0, 1).map(addressToHex)} | head -200000 | ` +
           `{ "${Deno.execPath()}" ${
             toolArguments("addr2line").join(" ")

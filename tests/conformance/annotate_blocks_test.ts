@@ -1,4 +1,4 @@
-/** How often instructions ran by branch stacks: `annotate` beside what perf and objdump say of them. */
+/** Executions of instructions by branch stacks: `annotate` compared with perf and objdump. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
@@ -9,13 +9,13 @@ import { inFolder, tool } from "../support/tool.ts";
 
 const canMake = found("gcc") !== undefined && found("objdump") !== undefined;
 
-/** How often each address ran, and the cycles of what ended at it. */
+/** Executions of each address, and the cycles of code that ended there. */
 interface Expected {
   readonly executions: Map<number, number>;
   readonly cycles: Map<number, { times: number; sum: number }>;
 }
 
-/** Goes from branch to branch through the code that objdump shows. */
+/** Walks from branch to branch through the code that objdump shows. */
 function expected(brstack: string, listing: string): Expected {
   const addresses = [...listing.matchAll(/^ +([0-9a-f]+):\t/gm)].map(([, at = ""]) =>
     parseInt(at, 16)
@@ -48,7 +48,7 @@ Deno.test({
   ...ignored(noPerf() ?? (canMake ? undefined : "gcc or objdump is not installed")),
   fn: () =>
     inFolder(async (folder) => {
-      // Where a program is not moved, addresses are those of its file.
+      // A program that is not relocated runs at its file's addresses.
       const { program, data } = await branchRecording(folder, false);
       const perf = await perfText(["script", "-F", "brstack"], data);
       const listing = run("objdump", "-d", "--no-show-raw-insn", program);
@@ -64,7 +64,7 @@ Deno.test({
           assertEquals(insn.executions, executions.get(at) ?? 0, `${name} ${insn.address}`);
           const { times = 0, sum = 0 } = cycles.get(at) ?? {};
           assertEquals(insn.cycles, times === 0 ? undefined : sum / times, insn.address);
-          // All of a block runs as often.
+          // All instructions of a block have the same count.
           assertEquals(seen.get(insn.block) ?? insn.executions, insn.executions);
           seen.set(insn.block, insn.executions);
           compared++;
@@ -94,13 +94,13 @@ Deno.test({
       const executions = new Map<number, number>();
       const { steps } = program;
       for (let i = 0; i < steps.count; i++) {
-        // What was not executed was interrupted, and is repeated.
+        // An instruction that was not executed was interrupted, and is repeated.
         if (((steps.flags[i] ?? 0) & 1) !== 0) continue;
         const at = Number(steps.ip[i]);
         executions.set(at, (executions.get(at) ?? 0) + 1);
       }
       let [compared, ran] = [0, 0];
-      // Before the first branch and after the last one nothing is counted: not in these.
+      // Nothing is counted before the first and after the last branch.
       for (const name of ["fib", "choose", "deep", "_int_malloc"]) {
         const { code, out, err } = await tool("annotate", ["--insns", "--json", data, name]);
         assertEquals(code, 0, err);
@@ -139,7 +139,7 @@ Deno.test({
         data,
         await steppedFile(program, encodeProgram(program, variant), variant),
       );
-      // By where a branch is: clocks since the branch before, where both have some, and how often.
+      // By branch: clocks since the previous branch, if both have some, and how often.
       const sums = new Map<number, { cycles: number; times: number }>();
       const args = ["script", "--itrace=b", "-F", "ip,addr,ipc"];
       const { stdout = "" } = await perfText(args, data) ?? {};

@@ -1,4 +1,4 @@
-/** Which lines callers are at: of a compiled program, compared with addr2line. */
+/** The lines of callers in a compiled program, compared with addr2line. */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER } from "@perfdata/format/perf-event";
@@ -7,7 +7,7 @@ import { inFolder, tool } from "../support/tool.ts";
 import { runs } from "../support/unwound.ts";
 import { skipped } from "../support/ignored.ts";
 
-// What is inlined after a call begins at the address that the call returns to.
+// Code inlined after a call begins at the call's return address.
 const PROGRAM = `volatile long sink;
 __attribute__((noipa)) long spin(long n) { long s = 0; for (long i = 0; i < n; i++) s += i ^ sink; return s; }
 static inline __attribute__((always_inline)) long mixed(long x) { sink = x; return x ^ sink; }
@@ -24,7 +24,7 @@ int main(void) {
   return 0;
 }
 `;
-/** Where the program is linked and mapped. */
+/** Link and load addresses of the program. */
 const BASE = 0x40_0000n;
 const KERNEL = 0xffff_ffff_8100_0000n;
 
@@ -38,14 +38,14 @@ function output(command: string, ...args: string[]): string {
   return new TextDecoder().decode(new Deno.Command(command, { args }).outputSync().stdout);
 }
 
-/** The addresses that the calls of a function return to. */
+/** The return addresses of a function's calls. */
 function returns(program: string, to: string): bigint[] {
   const text = output("objdump", "-d", "--no-show-raw-insn", program);
   const after = new RegExp(`call.*<${to}>\\n\\s*([0-9a-f]+):`, "g");
   return [...text.matchAll(after)].map(([, address]) => BigInt(`0x${address}`));
 }
 
-/** The line of the function that code belongs to, also where others are inlined there. */
+/** The line of the function around code, even if other functions are inlined there. */
 function lineOf(program: string, address: bigint): number {
   const text = output("addr2line", "-i", "-e", program, `0x${address.toString(16)}`);
   return Number(/:(\d+)/.exec(text.trimEnd().split("\n").at(-1) ?? "")?.[1] ?? 0);
@@ -99,9 +99,9 @@ Deno.test("annotate: callers of call chains count at the lines of their calls", 
       { misc: 2, ips: [PERF_CONTEXT_USER, spin + 4n, first, main] },
       { misc: 2, ips: [PERF_CONTEXT_USER, spin + 4n, first, main] },
       { misc: 2, ips: [PERF_CONTEXT_USER, spin + 4n, second, main] },
-      // Just after the call has returned.
+      // Just after the return.
       { misc: 2, ips: [PERF_CONTEXT_USER, first, main] },
-      // The first instruction of a function, interrupted: the byte before is in another one.
+      // The interrupted first instruction of a function: the byte before is in another one.
       { misc: 1, ips: [PERF_CONTEXT_KERNEL, KERNEL, PERF_CONTEXT_USER, caller, main] },
     ];
     const data = `${folder}/perf.data`;
@@ -110,7 +110,7 @@ Deno.test("annotate: callers of call chains count at the lines of their calls", 
     const own = line(first);
     const entry = line(caller);
     const wanted = { first: line(first - 1n), second: line(second - 1n), main: line(main - 1n) };
-    // Otherwise the compiler has made nothing of it that could be compared.
+    // Otherwise the compiler's code has nothing to compare.
     assert(wanted.first !== own, "the call and what follows it are in one line");
 
     const linesOf = async (name: string) => {
@@ -135,7 +135,7 @@ Deno.test("annotate: callers of call chains count at the lines of their calls", 
       elsewhere.err,
     );
 
-    // What is inlined after a call has called nothing; it was sampled once.
+    // Code inlined after a call is not the caller; it was sampled once.
     const { out, err } = await tool("funcs", ["--children", "--inline", "--json", data]);
     const rows = out.trimEnd().split("\n").map((
       text,

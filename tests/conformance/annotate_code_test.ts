@@ -1,4 +1,6 @@
-/** `annotate`: instructions, where they come from, jumps and shares, compared with objdump, addr2line and perf. */
+/**
+ * `annotate`: instructions, sources, jumps and shares, compared with objdump, addr2line and perf.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { PERF_CONTEXT_USER } from "@perfdata/format/perf-event";
@@ -32,7 +34,7 @@ int main(void) {
   return (int) caller(50);
 }
 `;
-/** Where the programs are linked and mapped. */
+/** Link and load addresses of the programs. */
 const BASE = 0x40_0000n;
 
 interface Insn {
@@ -59,7 +61,7 @@ function output(command: string, ...args: string[]): string {
   );
 }
 
-/** The instructions of a function as objdump or llvm-objdump has them. */
+/** The instructions of a function in objdump or llvm-objdump. */
 function listed(objdump: string, program: string, name: string): Listed[] {
   const text = output(objdump, "-d", program);
   const from = text.indexOf(`<${name}>:\n`);
@@ -70,12 +72,12 @@ function listed(objdump: string, program: string, name: string): Listed[] {
       .exec(line) ?? [];
     const last = rows.at(-1);
     const hex = bytes.replaceAll(" ", "");
-    // Long instructions go on in a second line.
+    // Long instructions continue on a second line.
     if (address !== undefined && text === "" && last !== undefined) {
       rows[rows.length - 1] = { ...last, bytes: last.bytes + hex };
     } else if (address !== undefined) rows.push({ address: `0x${address}`, bytes: hex, text });
   }
-  // What fills the space up to the next function is not of this one.
+  // Padding up to the next function is not part of it.
   const [, start = "0", size = "0"] =
     new RegExp(`^([0-9a-f]+) ([0-9a-f]+) \\w ${name}$`, "m").exec(output("nm", "-S", program)) ??
       [];
@@ -92,7 +94,7 @@ async function recording(
   const [, offset, address, size] =
     /LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x\w+ 0x(\w+) R E/.exec(output("readelf", "-lW", program)) ?? [];
   const hex = (text: string | undefined) => BigInt(`0x${text}`);
-  // As the loader maps it: whole pages.
+  // Whole pages, as the loader maps them.
   const before = hex(address) % 4096n;
   const addresses = {
     ...{ pid: 7, tid: 7, addr: hex(address) - before, pgoff: hex(offset) - before },
@@ -118,14 +120,14 @@ async function recording(
   return await asFile({ events: [{ attr, ids: [1n] }], items, features }, true);
 }
 
-/** What `--insns --json` prints of a function. */
+/** Output of `--insns --json` for a function. */
 async function insnsOf(data: string, wanted: string, ...flags: string[]): Promise<Insn[]> {
   const { code, out, err } = await tool("annotate", ["--insns", "--json", ...flags, data, wanted]);
   assertEquals(code, 0, err);
   return out.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-/** Where jumps of a function go within it, as its disassembly says. */
+/** Jumps within a function, by its disassembly. */
 function jumpsOf(rows: readonly Listed[], isJump: RegExp): (string | undefined)[] {
   const all = new Set(rows.map(({ address }) => address));
   return rows.map(({ text }) => {
@@ -135,7 +137,7 @@ function jumpsOf(rows: readonly Listed[], isJump: RegExp): (string | undefined)[
   });
 }
 
-/** Functions of an address, outermost first, with their lines: as addr2line has them. */
+/** Functions at an address, outermost first, with lines, by addr2line. */
 function framesOf(program: string, addresses: readonly string[]): string[][] {
   const text = output("addr2line", "-i", "-f", "-a", "-e", program, ...addresses);
   return text.trimEnd().split(/^0x[0-9a-f]+\n/m).slice(1).map((frames) => {
@@ -193,7 +195,7 @@ Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of
       );
       assert(ours.some(({ inlined }) => inlined.join() === "twice,square"));
     }
-    // Samples, and those of what is called: at the call itself.
+    // Samples of the instruction, and of functions called there.
     const counts = (insns: readonly Insn[]) =>
       insns.filter(({ total }) => total.samples > 0)
         .map(({ address, samples, total }) => [address, samples, total.samples]);
@@ -207,19 +209,22 @@ Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of
       wanted.sort(([a], [b]) => String(a) < String(b) ? -1 : 1),
     );
 
-    await t.step("the text: source before its instructions, calls by name", async () => {
-      const { code, out } = await tool("annotate", ["--context", "99", data, "caller"]);
-      assertEquals(code, 0);
-      assertStringIncludes(out, "caller? in a: 6 samples, 100.00% of ");
-      const lines = out.split("\n");
-      const call = lines.findIndex((line) => line.includes(`${first.address.slice(2)}:  call`));
-      assertStringIncludes(lines[call] as string, " 50.00% ");
-      assertStringIncludes(lines[call] as string, "<leaf>");
-      assert(lines.slice(0, call).some((line) => line.includes("a.c:15  long a = leaf(n);")));
-      assert(/ twice \(inlined\) a\.c:6 /.test(out), out);
-      assert(/^ *[│├┼─╭╰┬┴>]+ +\w+:/m.test(out), out);
-    });
-    await t.step("by address and by place in the source", async () => {
+    await t.step(
+      "annotate --insns: source lines precede their instructions, calls have names",
+      async () => {
+        const { code, out } = await tool("annotate", ["--context", "99", data, "caller"]);
+        assertEquals(code, 0);
+        assertStringIncludes(out, "caller? in a: 6 samples, 100.00% of ");
+        const lines = out.split("\n");
+        const call = lines.findIndex((line) => line.includes(`${first.address.slice(2)}:  call`));
+        assertStringIncludes(lines[call] as string, " 50.00% ");
+        assertStringIncludes(lines[call] as string, "<leaf>");
+        assert(lines.slice(0, call).some((line) => line.includes("a.c:15  long a = leaf(n);")));
+        assert(/ twice \(inlined\) a\.c:6 /.test(out), out);
+        assert(/^ *[│├┼─╭╰┬┴>]+ +\w+:/m.test(out), out);
+      },
+    );
+    await t.step("annotate: a function is found by address and by source line", async () => {
       const byName = await insnsOf(data, "leaf");
       assertEquals(await insnsOf(data, leaf[2]?.address as string), byName);
       const line = byName.find(({ samples }) => samples > 0)?.line;
@@ -230,7 +235,7 @@ Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of
       const nowhere = await tool("annotate", [data, "0x10"]);
       assertEquals(nowhere.code, 1);
     });
-    await t.step("perf annotate has the same samples at the same addresses", async (t) => {
+    await t.step("annotate: samples are at the addresses of perf annotate", async (t) => {
       const args = ["annotate", "--stdio", "--show-nr-samples", "-s", "leaf"];
       const theirs = await perfText(args, data);
       if (theirs === undefined) return await skipped(t, "perf is not installed");
@@ -241,7 +246,10 @@ Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of
     });
   }));
 
-/** Text of an instruction without what disassemblers do not agree on: spaces, numbers, symbols, remarks. */
+/**
+ * Text of an instruction without the parts in which disassemblers differ: spaces, numbers, symbols,
+ * comments.
+ */
 function plain(text: string): string {
   return text.replace(/ *(<.*>|\/\/.*)/g, "").replace(
     /#?(-?)(0x[0-9a-f]+|\b\d+\b)/g,

@@ -1,6 +1,6 @@
 /**
- * `annotate --insns` of code of the kernel: from its file, moved to where it ran, and from the copy
- * of its memory that `perf record --kcore` makes.
+ * `annotate --insns` of kernel code: from its file, relocated to its run-time address, and from the
+ * memory copy of `perf record --kcore`.
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
@@ -9,7 +9,7 @@ import { perfText } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { skipped } from "../support/ignored.ts";
 
-/** Where the kernel is linked, and where it ran. */
+/** Link and run-time address of the kernel. */
 const LINKED = 0xffff_ffff_8100_0000n;
 const RAN = LINKED + 0x1a00_0000n;
 const CODE = `.globl _text, hot
@@ -21,12 +21,12 @@ hot: inc %eax
  ret
  .size hot, .-hot
 `;
-/** Of each instruction of `hot`: its distance from `_text`, its bytes, its samples. */
+/** Distance from `_text`, bytes and samples of each instruction of `hot`. */
 const WANTED = [[3, "ffc0", 1], [5, "83c103", 2], [8, "c3", 0]] as const;
 
 const UNLINKED = "gcc cannot link at the addresses of a kernel";
 
-/** Links the kernel at an address; `undefined` where that is not possible here. */
+/** Links the kernel at an address; `undefined` if that is not possible. */
 function link(folder: string, name: string, address: bigint): string | undefined {
   Deno.writeTextFileSync(`${folder}/kernel.S`, CODE);
   const path = `${folder}/${name}`;
@@ -75,7 +75,7 @@ async function recording(): Promise<Uint8Array> {
   return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
 }
 
-/** What `annotate --insns --json` prints: distance, bytes and samples of each instruction. */
+/** Output of `annotate --insns --json`: distance, bytes and samples of each instruction. */
 function insns(out: string): unknown[] {
   return out.trimEnd().split("\n").map((line) => {
     const { address, bytes, samples } = JSON.parse(line);
@@ -99,7 +99,7 @@ Deno.test("annotate --insns: a kernel file gives the kernel's code at the addres
     const args = ["annotate", "--stdio", "--show-nr-samples", "-k", vmlinux, "-s", "hot"];
     const theirs = await perfText(args, path);
     if (theirs === undefined) return await skipped(t, "the same of perf, which is not installed");
-    // perf shows addresses as they are in the file.
+    // perf prints the file's addresses.
     const rows = [...theirs.stdout.matchAll(/^ *(\d+) : +([0-9a-f]+): /gm)]
       .map(([, samples, at]) => [Number(BigInt(`0x${at}`) - LINKED), Number(samples)]);
     assertEquals(rows, WANTED.map(([at, , samples]) => [at, samples]), theirs.stderr);

@@ -1,7 +1,7 @@
 /**
- * Records programs with the installed `perf`, bundles their symbols, takes the binaries away, and
- * compares the names that `records --symbols` and `dump --symbols` print with those of `perf script`
- * and `addr2line`.
+ * Records programs with the installed `perf`, bundles their symbols, removes the binaries, and
+ * compares the names of `records --symbols` and `dump --symbols` with those of `perf script` and
+ * `addr2line`.
  */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
@@ -11,7 +11,7 @@ import { noRecording } from "../support/recorded_program.ts";
 
 const SOURCES = new URL("../support/symbol_bundle/", import.meta.url).pathname;
 
-/** Runs a program in a folder to its end, and returns what it prints. */
+/** Runs a program in a folder. Returns its output. */
 async function run(command: readonly string[], cwd: string): Promise<string> {
   const [program = "", ...args] = command;
   const { code, out, err } = await runProgram(program, args, { cwd, env: { LC_ALL: "C" } });
@@ -19,7 +19,7 @@ async function run(command: readonly string[], cwd: string): Promise<string> {
   return out;
 }
 
-/** Runs a command in a folder that is also the user's home, and returns what it prints. */
+/** Runs a command in a folder that is also the user's home. Returns its output. */
 async function perfdata(name: string, args: readonly string[], cwd: string): Promise<string> {
   const env = { HOME: cwd, DENO_DIR: denoFolder() };
   const { code, out, err } = await tool(name, args, { cwd, env });
@@ -27,10 +27,10 @@ async function perfdata(name: string, args: readonly string[], cwd: string): Pro
   return out;
 }
 
-/** What a line of `records` says of an address. */
+/** Symbol of an address in a line of `records`. */
 interface Symbols {
   readonly sym: string | null;
-  /** Of objects that are met in call chains alone, perf 6.1 records no build id. */
+  /** perf 6.1 records no build id for objects that occur only in call chains. */
   readonly verified?: false;
   readonly symoff: string | null;
   readonly dso: string | null;
@@ -46,9 +46,9 @@ interface Line extends Symbols {
   readonly callchain_symbols: readonly (Symbols | null)[];
 }
 
-/** As `perf script -F ip,sym,symoff,dso` prints it, without the ip. */
+/** In the format of `perf script -F ip,sym,symoff,dso`, without the ip. */
 function perfForm({ verified: _, ...symbols }: Symbols): string {
-  // perf has no name for the target of a stub without a symbol, which binutils call by its address.
+  // perf has no name for the target of a stub without a symbol, which binutils name by address.
   return ownForm(symbols).replace(/^\*ABS\*\+0x[0-9a-f]+@plt/, "@plt");
 }
 
@@ -57,7 +57,7 @@ function nameOf({ sym, symoff }: Symbols): string {
   return `${sym}+${symoff}`;
 }
 
-/** The same with names as `records` has them, and the mark. */
+/** The same with the names of `records`, and the mark. */
 function ownForm(symbols: Symbols): string {
   const { sym, dso } = symbols;
   return `${sym === null ? "[unknown]" : nameOf(symbols)} (${dso ?? "[unknown]"})`;
@@ -80,14 +80,14 @@ Deno.test({
           `ulimit -v 8000000; exec timeout 300 perf --buildid-dir "$0/cache" ${args}`,
           folder,
         ], folder);
-      // Processes at the same time, at addresses of their own, and such that run another program.
+      // Concurrent processes with different load addresses, and some that exec another program.
       await perf(
         `record -q -e cpu-clock -F 2000 -g -o perf.data -- bash -c '${c} & ${cpp} & ${c}; wait'`,
       );
       const script = await perf("script --no-inline -i perf.data -F time,ip,sym,symoff,dso --ns");
       await Deno.symlink("cache", `${folder}/.debug`);
       await perfdata("symbols", ["bundle", "perf.data"], folder);
-      // addr2line's turn comes before the binaries go.
+      // addr2line runs before the binaries are removed.
       const samples = script.trim().split("\n\n").map((block) => {
         const [head = "", ...chain] = block.split("\n").filter((line) => line.trim() !== "");
         return {
@@ -127,7 +127,7 @@ Deno.test({
         assertEquals((line.time / 1e9).toFixed(9), time);
         assertEquals(line.callchain.length, line.callchain_symbols.length);
         const named = line.callchain_symbols.filter((entry) => entry !== null);
-        // perf 6.1 misplaces stubs of the PLT, and knows no names of those of IFUNCs.
+        // perf 6.1 misplaces PLT stubs, and has no names for those of IFUNCs.
         const ours = named.map((entry, k) =>
           entry.sym?.endsWith("@plt") ? chain[k]?.[1] : perfForm(entry)
         );
@@ -136,8 +136,8 @@ Deno.test({
         compared += named.length;
         const expected = places.get(chain[0]?.[0] ?? "");
         if (expected === undefined || line.dso !== c || line.sym?.endsWith("@plt")) return;
-        // What was not compiled with debug information, such as _start, has no line. Of a function that
-        // the compiler made a variant of, addr2line prints the original's name.
+        // Code without debug information, such as _start, has no line. For a compiler's variant of
+        // a function, addr2line prints the original's name.
         const frames = [...line.inlined ?? [], { ...line, sym: line.sym?.replace(/\..*/, "") }];
         const found = frames.map(({ sym, srcline }) => `${sym}\n${srcline ?? "??:?"}\n`).join("");
         assertEquals(found, expected);

@@ -1,4 +1,4 @@
-/** Cache lines that CPUs contend for, beside `perf c2c report`. */
+/** Contended cache lines, compared with `perf c2c report`. */
 import { type Feature } from "@perfdata/format";
 import {
   HEADER_MEM_TOPOLOGY,
@@ -19,7 +19,7 @@ import { inFolder, tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Bytes of a block of memory: each node has one. */
+/** Size of a block of memory; each node has one. */
 const BLOCK = 1n << 27n;
 const NUMA_NODES = [{ node: 0, cpus: "0-1" }, { node: 1, cpus: "2-3" }];
 
@@ -43,7 +43,7 @@ const FEATURES = [
   },
 ] as unknown as Feature[];
 
-/** Where a line is in physical memory: in one node or the other, one of them in both; not all is known. */
+/** Physical address of a line: in either node, one line in both, some unknown. */
 function physicalOf(addr: number, isFirst: boolean): bigint {
   const line = addr & -64;
   if (line === 0 || line === 0x800040) return 0n;
@@ -51,7 +51,7 @@ function physicalOf(addr: number, isFirst: boolean): bigint {
   return BigInt(line) + (node ? BLOCK : 0n);
 }
 
-/** Files are mapped where they lie in the file: perf prints addresses of the process. */
+/** Files are mapped at their offsets, since perf prints addresses of the process. */
 const MAPPINGS: readonly Mapping[] = [7, 8].flatMap((pid) => [
   { pid, addr: 0x400000, size: 0x4000, offset: 0x400000, path: "/nowhere/work" },
   {
@@ -86,7 +86,7 @@ function accesses(count: number, snoops: readonly object[]): Access[] {
     const pid = any([7, 8]);
     const op = any([2, 2, 2, 4, 4, 8]);
     const weight = numbers.below(500);
-    // What nothing is mapped at is of one process: perf takes all of them for one.
+    // Unmapped addresses belong to one process here, since perf merges them.
     const addr = any([
       ...[0x700010, 0x700018, 0x700018, 0x700050, 0x700100, 0x800010, 0x800048, 0],
       ...(pid === 7 ? [0x900000] : []),
@@ -105,7 +105,7 @@ function accesses(count: number, snoops: readonly object[]): Access[] {
   });
 }
 
-/** What perf prints of all accesses, and what that is here. */
+/** perf's counters of all accesses, with ours. */
 const TOTALS: Readonly<Record<string, readonly string[]>> = {
   "Total records": ["records"],
   "Locked Load/Store Operations": ["locked"],
@@ -146,18 +146,18 @@ const COLUMNS = [
   ...["local_dram", "remote_dram"],
 ];
 
-/** What perf counts as loads: levels, of which one load may have two. */
+/** Levels of loads in perf; a load may have two. */
 const LOADS_OF_PERF = [
   ...["local_dram", "remote_dram", "remote_hitm", "remote_hit", "fill_buffer", "l1", "l2", "llc"],
   "local_hitm",
 ];
-/** And as all of a line. */
+/** The same, for a line's total. */
 const RECORDS_OF_PERF = [
   ...LOADS_OF_PERF,
   ...["stores_l1_hit", "stores_l1_miss", "stores_no_level"],
 ];
 
-/** Rounds as C does: what lies in the middle, to even. */
+/** Rounds as C does: ties to even. */
 function rounded(value: number, digits: number): string {
   const scaled = value * 10 ** digits;
   const isMiddle = scaled % 1 === 0.5;
@@ -168,7 +168,7 @@ function rounded(value: number, digits: number): string {
 interface Line {
   /** Numbers of the line. */
   readonly line: string;
-  /** What accessed it. */
+  /** Accesses to the line. */
   readonly accesses: readonly string[];
 }
 
@@ -177,7 +177,10 @@ interface Report {
   readonly lines: readonly Line[];
 }
 
-/** perf counts how often the physical address of accesses changed: more than one is no number of addresses. */
+/**
+ * perf counts changes of accesses' physical addresses; numbers above one are not the number of
+ * addresses.
+ */
 function few(count: unknown): string {
   return Number(count) > 1 ? "several" : String(count);
 }
@@ -198,7 +201,7 @@ async function perfReport(path: string, by: string, coalesce: string): Promise<R
     if (line.includes("Distribution Pareto")) current = 0;
     const cells = line.trim().split(/ +/);
     if (current < 0 && /^ +\d+ +0x/.test(line)) {
-      // Index, address, node, PA count, share, then numbers: three of what it is contended by.
+      // Index, address, node, PA count, share, then numbers, the first three of the contention.
       const [, address, node, physical] = cells;
       lines.push({
         line: `${address} ${node} ${few(physical)} ${cells.slice(8).join(" ")}`,
@@ -309,7 +312,7 @@ Deno.test({
         assertEquals(ours?.totals, theirs?.totals, by);
         const two = await ownReport(path, by ?? "", coalesce ?? "", "--jobs", "2");
         assertEquals(two, ours, "two threads");
-        // Their order is free where they are contended alike.
+        // Equally contended lines may be in any order.
         const sorted = (report: Report | undefined) =>
           report?.lines.map(({ line, accesses }) => ({ line, accesses: [...accesses].sort() }))
             .sort((a, b) => a.line < b.line ? -1 : 1);

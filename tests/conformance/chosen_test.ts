@@ -1,4 +1,4 @@
-/** The flags that choose samples in `rate` and `readperf`, against the samples that perf chooses. */
+/** The flags that select samples in `rate` and `readperf`, compared with perf's selection. */
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/csv";
 import { perfText, perfVersion } from "../support/perf.ts";
@@ -6,7 +6,7 @@ import { inFolder, tool } from "../support/tool.ts";
 
 const FILE = new URL("../../fixtures/recorded/all-cpus.perf.data", import.meta.url).pathname;
 
-/** A sample as `perf script` shows it. */
+/** A sample in `perf script`. */
 interface Sample {
   readonly comm: string;
   readonly tid: number;
@@ -72,7 +72,7 @@ Deno.test({
       const piped = await tool("rate", [...args, "-"], { input });
       const { out } = await tool("rate", [...args, FILE]);
       assert(out.split("\n").length > 5);
-      // A file that comes through a pipe has the names of its events at its end.
+      // A file that is read through a pipe has the names of its events at its end.
       const times = (text: string) => parse(text, { skipFirstRow: true }).map(({ time }) => time);
       assertEquals(times(piped.out), times(out));
     });

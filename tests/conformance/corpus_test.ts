@@ -20,18 +20,18 @@ import { perfText, perfVersion } from "../support/perf.ts";
 
 const records = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 
-/** What became of each byte of a file. */
+/** Uses of each byte of a file. */
 interface Account {
   parts: Map<string, number>;
   rawRecords: number;
   problems: PerfDataError[];
-  /** Records by name, as they lie in the file: compressed ones are not looked into. */
+  /** Records by name in file order; compressed ones are not decompressed. */
   counts: Map<string, number>;
-  /** The file made anew from what was decoded. */
+  /** The file encoded from its decoded form. */
   copy: Uint8Array;
 }
 
-/** Decodes all of a file, adds up the bytes, and encodes it again. */
+/** Decodes a whole file, adds up the bytes, and encodes it again. */
 async function account(bytes: Uint8Array): Promise<Account> {
   const problems: PerfDataError[] = [];
   const reader = await PerfDataReader.open(bytesSource(bytes), {
@@ -119,7 +119,7 @@ async function account(bytes: Uint8Array): Promise<Account> {
 
   const { regions, conflicts } = reader.layout;
   for (const region of regions) {
-    // Sections of damaged files lie over each other: then the data is not a run of records.
+    // Sections of damaged files overlap, so that the data section is not a sequence of records.
     const { offset, size } = reader.data;
     const whole = region.offset === offset && region.size === size;
     if (region.kind === "data" && whole) await copyData(region);
@@ -131,7 +131,7 @@ async function account(bytes: Uint8Array): Promise<Account> {
   return { parts, rawRecords, problems, counts, copy: sink.bytes() };
 }
 
-/** The same file through the writer, which lays it out as perf does. */
+/** The file written by the writer, which lays it out as perf does. */
 async function rewrite(bytes: Uint8Array): Promise<Uint8Array> {
   const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
   const { littleEndian } = reader;
@@ -185,7 +185,7 @@ Deno.test({
   },
 });
 
-/** Files that the index calls sound and that are not: what is wrong with each. */
+/** Files that the index calls intact although they are not, with the damage. */
 const UNMARKED_DAMAGE: ReadonlyMap<string, string> = new Map([
   [
     "mstange__linux-perf-data/tests/fixtures/sleep.compressed2.pipe.data",
@@ -193,7 +193,7 @@ const UNMARKED_DAMAGE: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** The numbers of records by type, as another program counted them for the index. */
+/** Numbers of records by type in the index, counted by another program. */
 function checkCounts(file: CorpusFile, counts: ReadonlyMap<string, number>) {
   const expected = Object.fromEntries(
     (file.row["record_counts"] ?? "").split(" ").filter(Boolean).map((cell) => {
@@ -215,7 +215,7 @@ function firstDifference(a: Uint8Array, b: Uint8Array): string | undefined {
   return a.length === b.length ? undefined : `${a.length} and ${b.length} bytes`;
 }
 
-/** The first line in which two long texts differ; a diff of all of them would not fit in memory. */
+/** The first line in which two long texts differ; a complete diff would not fit in memory. */
 function firstLine(a: string, b: string): string | undefined {
   if (a === b) return undefined;
   const [left, right] = [a.split("\n"), b.split("\n")];
@@ -224,7 +224,7 @@ function firstLine(a: string, b: string): string | undefined {
 }
 
 Deno.test({
-  name: "corpus: what the writer writes, perf reads as it reads the original",
+  name: "corpus: perf reads a written file as it reads the original",
   ignore: files.length === 0,
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-rewrite-" });
@@ -239,8 +239,8 @@ Deno.test({
           identical++;
           continue;
         }
-        // Not the same bytes: version 1, or sections that perf of that time put elsewhere.
-        // perf prints the name of the file, so the copy has the original's.
+        // The bytes differ: version 1, or sections in the order of old perf versions. perf prints
+        // the file's name, so the copy has the original's.
         const path = `${folder}/${file.name.split("/").pop()}`;
         Deno.writeFileSync(path, copy);
         const original = await perfText(["report", "-D", "--no-children", "-g", "none"], file.path);

@@ -1,4 +1,4 @@
-/** Types of data that instructions access, beside what the source says of each line. */
+/** Data types that instructions access, compared with comments in the source. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fieldAt } from "@perfdata/report/data-field";
 import { type DataAccess, DataTypes } from "@perfdata/report/data-types";
@@ -9,7 +9,7 @@ import { newerPerfText, noNewerPerf } from "../support/perf.ts";
 import { mappedRecording } from "../support/mapped_recording.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
-/** After `//:` stands what a line accesses of structures, and of what is global. */
+/** After `//:`, each line lists its accesses to structures and globals. */
 const C_PROGRAM = `#include <stdlib.h>
 struct inner { int x; int y; };
 typedef struct node {
@@ -149,7 +149,7 @@ function output(command: string, ...args: string[]): string {
   return new TextDecoder().decode(stdout);
 }
 
-/** The instructions of a program's own functions, by objdump: address in the file and text. */
+/** The instructions of a program's own functions in objdump: address in the file and text. */
 function insnsOf(path: string): { readonly address: number; readonly text: string }[] {
   const listed = output("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path);
   return [...listed.matchAll(/^ +([0-9a-f]+):\t(.*)$/gm)].map(([, address = "", text = ""]) => ({
@@ -158,7 +158,7 @@ function insnsOf(path: string): { readonly address: number; readonly text: strin
   }));
 }
 
-/** What each instruction accesses, beside the list at the end of its source line. */
+/** The accesses of each instruction, with the list at the end of its source line. */
 async function compareLines(
   source: string,
   file: string,
@@ -167,7 +167,7 @@ async function compareLines(
 ): Promise<{ compared: number; met: Set<string>; known: number; accesses: number }> {
   const code = `${folder}/${file}`, path = `${folder}/program`;
   await Deno.writeTextFile(code, source);
-  // The text begins at the same offset in the file as in memory.
+  // The text has the same offset in the file as in memory.
   output(compiler, ...flags, "-g", "-fno-asynchronous-unwind-tables", "-o", path, code);
   const insns = insnsOf(path);
   const lines = output(
@@ -208,7 +208,7 @@ async function compareLines(
     const joined = list.join(" ").split(/ (?=struct|node_t|int|long|shop)/)
       .flatMap((part) => part.startsWith("struct ") ? [part] : part.split(" "))
       .map((part) => part.replace("~", " "));
-    // A variable that is in memory itself, in the frame or global: most lines do not list these.
+    // A variable in memory, in the frame or global; most lines do not list these.
     if (!what.includes(".") || (what.endsWith(".") && !joined.includes(what))) continue;
     assert(joined.includes(what), `${flags.join(" ")} ${lines[i]}: ${text}: ${what}`);
     met.add(`${number} ${what}`);
@@ -241,7 +241,7 @@ for (
   const missing = [...compilers, "objdump", "addr2line"].map((one) => notInstalled(one))
     .find((why) => why !== undefined);
   Deno.test({
-    name: `types of data: what instructions of ${name} access is what their lines say`,
+    name: `types of data: accesses of instructions in ${name} are listed in their lines`,
     ...ignored(missing),
     async fn() {
       const met = new Set<string>();
@@ -249,7 +249,7 @@ for (
         for (const build of BUILDS(compilers)) {
           const found = await compareLines(source, file, build, folder);
           assert(found.compared >= least, `${build.compiler} ${build.flags}: ${found.compared}`);
-          // Without optimisation, what the compiler itself keeps in frames has no name.
+          // Without optimization, the compiler's own values in frames have no name.
           const share = found.known / found.accesses;
           assert(
             share > (build.flags.includes("-O0") ? 0.65 : 0.85),
@@ -258,7 +258,7 @@ for (
           for (const one of found.met) met.add(one);
         }
       });
-      // Every field that a line names is met in one of the builds.
+      // Every listed field is accessed in one of the builds.
       const lines = source.split("\n");
       const named = lines.flatMap((line, i) => {
         const [, first] = /\/\/: ((?:struct )?\S+)/.exec(line) ?? [];
@@ -270,7 +270,8 @@ for (
 }
 
 Deno.test({
-  name: "annotate --data-type: fields with their shares, one type, JSON, and what is not known",
+  name:
+    "annotate --data-type: fields have shares, one type can be selected, JSON works, unknown accesses are counted",
   ...ignored(notInstalled("gcc", "objdump")),
   async fn() {
     await inFolder(async (folder) => {
@@ -283,7 +284,7 @@ Deno.test({
         const line = text.split("\n").find((one) => insn.test(one)) ?? "";
         return BigInt(`0x${line.trim().split(":")[0]}`);
       };
-      // The text of a program that can be moved is at the same offset in the file.
+      // The text of a position-independent program has the same offset in the file.
       const samples = [
         { path, samples: 50, offset: at("walk", /mov +0x8\(%rdi\)/) },
         { path, samples: 30, offset: at("walk", /(add|mov) +\(%rdi\)/) },
@@ -312,7 +313,7 @@ Deno.test({
       assertStringIncludes(none.err, "no access to data of type nodes; there are node_t");
       const both = await tool("annotate", ["--data-type", "--insns", data]);
       assertEquals(both.code, 2);
-      // Without debug information there is no type, and the line says so.
+      // Without debug information there is no type, which a line reports.
       output("strip", "-g", path);
       const bare = await tool("annotate", ["--data-type", data]);
       assertEquals([bare.code, bare.out], [0, ""]);
@@ -327,18 +328,19 @@ Deno.test({
 const SEPARATOR = "\x01";
 
 Deno.test({
-  name: "funcs --sort type, typeoff, typecln: of each instruction what a newer perf says",
+  name:
+    "funcs --sort type, typeoff, typecln: each instruction has the type that a newer perf prints",
   ...ignored(noNewerPerf() ?? notInstalled("gcc", "clang") ?? noObjdump),
   async fn() {
     let compared = 0;
     await inFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/program.c`, C_PROGRAM);
       for (const compiler of ["gcc", "clang"]) {
-        // perf 6.12 with libdw 0.188 ends with a fault on programs of DWARF 5.
+        // perf 6.12 with libdw 0.188 crashes on programs with DWARF 5.
         const path = `${folder}/${compiler}`, data = `${path}.data`;
         output(compiler, "-O2", "-gdwarf-4", "-o", path, `${folder}/program.c`);
         const starts = functionsOf(path), first = starts.get("walk") ?? 0;
-        // All own functions but main follow each other in the text.
+        // All own functions except main are adjacent in the text.
         const insns = insnsOf(path).filter(({ address, text }) =>
           address >= first && /\(|^(push|pop|ret)/.test(text) &&
           !/^(lea|nop|call|data16|cs)/.test(text)
@@ -368,10 +370,10 @@ Deno.test({
           const at = (starts.get(name) ?? 0) + parseInt(offset, 16);
           const insn = insns.find(({ address }) => address === at);
           if (insn === undefined) continue;
-          // Of what is on the stack it takes another variable than that whose place it is.
+          // For stack accesses perf uses another variable than the one at that location.
           if (insn.text.includes("(%rsp)")) continue;
           compared++;
-          // An array is one type to perf; which element it is, is not said here.
+          // perf prints an array as one type; the element is not compared.
           if (typeoff.includes("[] +")) {
             assertEquals(
               mine.typeoff.split(" +")[0],
@@ -395,12 +397,12 @@ Deno.test({
   },
 });
 
-/** A structure goes by its own name or by that of `typedef`, as most instructions say here. */
+/** A structure is named by itself or by a `typedef`, whichever most instructions use. */
 function oneName(text: string): string {
   return text.replace(/^struct node\b/, "node_t");
 }
 
-/** Where functions begin, by name. */
+/** Start addresses of functions by name. */
 function functionsOf(path: string): Map<string, number> {
   return new Map(
     [...output("nm", path).matchAll(/^([0-9a-f]+) [tT] (.*)$/gm)]

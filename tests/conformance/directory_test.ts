@@ -9,7 +9,10 @@ const root = new URL("../../", import.meta.url).pathname;
 const run = (name: string, args: readonly string[], cwd: string): Promise<ToolResult> =>
   tool(name, args, { cwd });
 
-/** Makes the directory `at/name` of a recording in one file: a third of its records in each file. */
+/**
+ * Makes the directory `at/name` from a recording in one file, with a third of its records in each
+ * file.
+ */
 function split(file: string, directory: string): void {
   const bytes = Deno.readFileSync(file);
   const view = new DataView(bytes.buffer);
@@ -84,7 +87,7 @@ Deno.test("directory: a cut data file, or a directory without data, gives one li
     const { code, out, err } = await run("records", ["parts"], folder);
     assertEquals(code, 1);
     assertMatch(err, /^records: parts: 0x[0-9a-f]+: .*\n$/);
-    // What is in data.1 is there: the last record is the last one.
+    // data.1 is read: the last record is the last one of the recording.
     const name = (line = "") => line.slice(0, line.indexOf(","));
     assertEquals(name(out.split("\n").at(-2)), name(whole.at(-2)));
 
@@ -147,7 +150,7 @@ Deno.test({
       assert([...Deno.readDirSync(`${folder}/rec`)].length > 2);
       const path = `${folder}/rec`;
 
-      // Offsets are those of the files so joined; perf gives those in each file.
+      // Offsets are those in the joined files; perf prints those in each file.
       const unplaced = (text = "") =>
         text.replaceAll(/^0(x[0-9a-f]+)?@\S+/gm, "@")
           .replaceAll(/^(-?\d+ \d+ )0(x[0-9a-f]+)? \[/gm, "$1[");

@@ -1,6 +1,6 @@
 /**
- * AUX data of other traces than Intel PT's, synthesised, against what the installed perf prints of
- * it. This perf decodes them on any machine.
+ * Synthesized AUX data of other traces than Intel PT, compared with the installed perf, which
+ * decodes them on any machine.
  */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -21,7 +21,7 @@ import {
 import { USER_RECORDS } from "@perfdata/user-records";
 import { perfVersion } from "../support/perf.ts";
 
-/** A kind of AUX data, and what AUXTRACE_INFO says of it. */
+/** A kind of AUX data, with its AUXTRACE_INFO. */
 interface Kind {
   readonly type: number;
   readonly priv: readonly bigint[];
@@ -31,7 +31,7 @@ const SPE: Kind = { type: PERF_AUXTRACE_ARM_SPE, priv: [8n, 1n] };
 const BTS: Kind = { type: PERF_AUXTRACE_INTEL_BTS, priv: [8n, 0n, 0n, 0n, 0n, 0n] };
 const PTT: Kind = { type: PERF_AUXTRACE_HISI_PTT, priv: [8n] };
 
-/** A file, or a pipe's stream, that holds pieces of AUX data of a kind. */
+/** A file or pipe with pieces of AUX data of a kind. */
 async function recording(
   { type, priv }: Kind,
   pieces: readonly Uint8Array[],
@@ -116,11 +116,11 @@ async function compare(
 
 const ignore = perfVersion() === undefined;
 
-/** Pieces are aligned to 8 bytes, as a recording's are. */
+/** Pieces are aligned to 8 bytes, as in recordings. */
 const whole = (bytes: number[]): Uint8Array =>
   Uint8Array.from([...bytes, ...new Array(-bytes.length & 7).fill(0)]);
 
-/** Padding up to addresses of several alignments, from several places. */
+/** Padding up to addresses with several alignments, from several offsets. */
 const alignments = whole(
   [0x23, 0x00, 0, 0, 0, 0, 0, 1, 0x22, 0x00, 0, 1, 1, 0x21, 0, 0, 0, 0, 0, 0x20, 0],
 );
@@ -151,7 +151,7 @@ Deno.test({
       alignments,
       whole([0x71, 1, 2, 3]),
     ]);
-    // In a pipe's stream they count from the beginning of the data.
+    // In a pipe, offsets count from the start of the data.
     await compare(SPE, [whole([1]), alignments], true);
     for (const word of ["PC 0x", "PA 0x", "EV ", "SVE-OTHER", "Bad packet!", "XLAT", "PAD"]) {
       assertEquals(text.includes(word), true, word);

@@ -1,6 +1,6 @@
 /**
- * `dump` against the installed perf: all bytes of what `perf report -D` prints, for every file of
- * the fixtures and of the corpus.
+ * `dump` compared with the installed perf: the whole output of `perf report -D`, for all fixtures
+ * and the corpus.
  */
 import { assert } from "@std/assert";
 import { dump } from "@perfdata/dump";
@@ -11,7 +11,7 @@ import { perfVersion } from "../support/perf.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Deviations that `docs/dump.md` explains, by file; each has a section there with this title. */
+/** Differences that `docs/dump.md` explains, by file. Each has a section there with this title. */
 type Deviation =
   | "Big-endian files"
   | "CoreSight"
@@ -35,11 +35,11 @@ interface Outcome {
   readonly wrong?: string;
 }
 
-/** Lines of raw bytes, which perf swaps where the file is big-endian. */
+/** Lines of raw bytes, which perf swaps in big-endian files. */
 const HEX_LINE = /^\. {2}[0-9a-f]{4}: .*\n/gm;
-/** What perf does not swap of big-endian files, besides: `prot` and `flags` of MMAP2. */
+/** Other fields that perf does not swap in big-endian files: `prot` and `flags` of MMAP2. */
 const UPDATE = /(PERF_RECORD_EVENT_UPDATE\n\.\.\. id: .*\n).*\n/g;
-/** CoreSight packets, and the records that perf makes up for what they decode to. */
+/** CoreSight packets, and the records that perf synthesizes from them. */
 const CORESIGHT = /^\tIdx:.*\n|^\. \.\.\. CoreSight.*\n/gm;
 const MADE_UP = /\n0@\(null\)[^]*?PERF_RECORD_ATTR/g;
 
@@ -59,11 +59,11 @@ async function ours(path: string, name: string): Promise<string> {
 }
 
 /**
- * perf looks symbols of the kernel up in the running one, which changes where it finds the kernel's
- * maps to end; without kallsyms it keeps to the file. The name that it gives its own vdso is random.
+ * perf looks up kernel symbols in the running kernel, which changes the end of the kernel's maps;
+ * without kallsyms it uses the file. The name of its own vdso is random.
  */
 async function perfs(path: string, name: string): Promise<{ text: string; stderr: string }> {
-  // In a regular file that holds a pipe's stream, perf looks for AUX data in the wrong place.
+  // For a pipe's stream in a regular file, perf looks for AUX data at the wrong offset.
   const from = isPipe(path) ? 'cat "$1" | timeout 300 $perf -i -' : 'timeout 300 $perf -i "$1"';
   const cache = Deno.makeTempDirSync({ prefix: "perfdata-buildids-" });
   try {
@@ -110,7 +110,7 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
     "";
   if (text === "") return { name, verdict: `perf refuses it: ${reason}` };
   const isComplete = text.includes("\nAggregated stats:");
-  // What perf printed of a file that it stopped in the middle of is how ours begins.
+  // If perf stopped midway, its output must be the beginning of ours.
   if (!isComplete && own.startsWith(text)) {
     return { name, verdict: `same up to where perf stops: ${reason}` };
   }
@@ -132,7 +132,7 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
     }
     case "The old dialect of Chrome OS":
     case "Truncated files": {
-      // perf's last record is where the two part.
+      // The outputs diverge at perf's last record.
       const before = text.slice(0, text.lastIndexOf("\n0x"));
       const whole = deviation === "Truncated files" ? before : text.replace(/Too big: .*\n$/, "");
       return own.startsWith(whole)
@@ -142,7 +142,7 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
     case "Big-endian files": {
       const plain = (of: string): string =>
         of.replace(HEX_LINE, "").replace(/\]: [-r][-w][-x][ps] /g, "]: ").replace(UPDATE, "$1");
-      // perf aborts in the middle of a line where it does not swap the length of a list.
+      // perf aborts within a line if it does not swap the length of a list.
       const whole = isComplete ? text : text.slice(0, text.lastIndexOf("\n") + 1);
       return same(plain(whole), plain(own), deviation);
     }
@@ -151,12 +151,12 @@ function compare(perf: { text: string; stderr: string }, own: string, name: stri
   }
 }
 
-/** Fixtures of which the text was exactly perf's when this was written, less a few. */
+/** Minimum number of fixtures whose text equals perf's exactly. */
 const FIXTURES_EXACT = 32;
-/** The share of the files of the corpus of which it is: 98 of 149. */
+/** Minimum share of such files of the corpus: 98 of 149 when this was written. */
 const CORPUS_EXACT = 0.6;
 
-/** The fixtures that perf can be pointed at: files, not directories. */
+/** The fixtures that perf can open: files, not directories. */
 function fixtures(): { name: string; path: string }[] {
   const found: { name: string; path: string }[] = [];
   for (const folder of ["recorded", "synthesized"]) {
@@ -176,7 +176,7 @@ function fixtures(): { name: string; path: string }[] {
   return found.sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/** @param least So many files at least have to be exactly the same: a perf that refuses all proves nothing. */
+/** @param least Minimum number of exactly equal files: a perf that refuses all proves nothing. */
 async function run(
   files: readonly { name: string; path: string }[],
   least: number,

@@ -1,4 +1,7 @@
-/** Raw data of AMD's IBS samples, explained as `perf report -D` does: registers by chance, on processors that differ. */
+/**
+ * Raw data of AMD's IBS samples compared with `perf report -D`: random registers, on several
+ * processors.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import type { Feature } from "@perfdata/format/features";
@@ -16,7 +19,7 @@ import { testSeed } from "../support/seed.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
 const [FETCH, OP] = [10, 11];
-/** A processor of each kind: its number, and whether registers have what Zen 4 added. */
+/** A processor of each kind: its number, and whether registers have Zen 4's additions. */
 const PROCESSORS = [
   { cpuid: "AuthenticAMD,23,49,0", zen4: false },
   { cpuid: "AuthenticAMD,25,1,1", zen4: false },
@@ -24,7 +27,7 @@ const PROCESSORS = [
   { cpuid: "AuthenticAMD,25,17,1", zen4: true },
 ];
 
-/** Registers by chance; mostly with the bits that make them valid. */
+/** Random registers, mostly with the bits that make them valid. */
 function registers(numbers: Numbers, isFetch: boolean, turn: number): bigint[] {
   const word = () => {
     const bytes = new DataView(numbers.bytes(8).buffer);
@@ -37,7 +40,7 @@ function registers(numbers: Numbers, isFetch: boolean, turn: number): bigint[] {
   const valid = isFetch ? 3n << 48n : 3n << 17n;
   if (numbers.below(5) > 0) list[0] = (list[0] ?? 0n) | valid;
   if (numbers.below(3) === 0 && !isFetch) list[7] = 0n;
-  // Each source of data, in turn: bits 0 to 2, and 6 and 7.
+  // Each data source in turn: bits 0 to 2, and 6 and 7.
   const source = BigInt(turn & 7 | (turn & 24) << 3);
   if (!isFetch) list[3] = ((list[3] ?? 0n) & ~0xc7n) | source;
   return list;
@@ -50,7 +53,7 @@ function recording(numbers: Numbers, cpuid: string, zen4: boolean, samples: numb
   const items = Array.from({ length: samples }, (_, i): Item => {
     const event = numbers.below(3);
     const words = event === 2 ? [1n, 2n] : registers(numbers, event === 0, i);
-    // After the size of four bytes, the registers are at a multiple of eight.
+    // Registers are at a multiple of eight after the size of four bytes.
     const raw = new Uint8Array(4 + 8 * words.length);
     const view = new DataView(raw.buffer);
     view.setUint32(0, 0x1ff, true);
@@ -99,7 +102,7 @@ function recording(numbers: Numbers, cpuid: string, zen4: boolean, samples: numb
   return { events, items, features };
 }
 
-/** Samples with what explains them. */
+/** Samples with their explanation. */
 function samplesOf(text: string): string[] {
   const [records = ""] = text.split("\nAggregated stats");
   return records.slice(records.indexOf("\n0x")).split(/\n(?=0x[0-9a-f]+@)/)
@@ -138,7 +141,7 @@ Deno.test({
     }),
 });
 
-Deno.test("dump: raw data that are too short, and those of other processors, are not explained", () =>
+Deno.test("dump: too short raw data, and those of other processors, have no explanation", () =>
   inFolder(async (folder) => {
     const numbers = new Numbers(3);
     const whole = recording(numbers, "AuthenticAMD,23,49,0", false, 40);

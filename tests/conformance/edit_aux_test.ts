@@ -1,4 +1,4 @@
-/** AUX data in edited recordings: what perf and `pt` decode of them. */
+/** AUX data in edited recordings, decoded by perf and `pt`. */
 import { copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
 import { hasAuxtrace, planAuxCut } from "@perfdata/edit/aux-cut";
 import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
@@ -21,7 +21,7 @@ const VARIANTS: readonly EncodeOptions[] = [
   { psbEvery: 1000, longTnt: true, tsc: true, mtc: true, cyc: true },
 ];
 
-/** The slice of a range of time, and how many bytes of AUX data it keeps. */
+/** The slice of a time range, and the bytes of AUX data that it keeps. */
 async function sliced(
   bytes: Uint8Array,
   time: readonly [bigint, bigint],
@@ -41,7 +41,7 @@ const seconds = (ns: bigint) =>
 /** The address at the end of a line. */
 const address = (line: string) => line.slice(line.lastIndexOf(" ") + 1);
 
-/** The lines whose time is in a range. */
+/** The lines with a time in a range. */
 function within(lines: string, [from, to]: readonly [bigint, bigint]): string[] {
   return lines.split("\n").filter((line) => {
     const [, s, ns] = /\s(\d+)\.(\d{9}):?\s/.exec(line) ?? [];
@@ -73,7 +73,7 @@ Deno.test(
               ...auxItems(encoded.bytes, { cpu: 0, tid: -1, idx: 0 }, count),
             ],
           }, true);
-        // perf 6.1 loses packets that two pieces share: it gets one.
+        // perf 6.1 loses packets that span two pieces, so it gets one piece.
         const whole = await inPieces(1);
         const perf = async (bytes: Uint8Array) => {
           Deno.writeFileSync(`${folder}/perf.data`, bytes);
@@ -85,7 +85,7 @@ Deno.test(
         const at = (share: number) =>
           timeOf(tscOf(steps[Math.floor(share * (steps.length - 1))] as number));
         for (const [from, to] of [[0.4, 0.6], [0.9, 1], [0.5, 0.501]] as const) {
-          // Estimates of perf are off by more than so short a range.
+          // perf's time estimates are less precise than such a short range.
           if (variant.cyc && to - from < 0.01) continue;
           const time = [at(from), at(to)] as const;
           const slice = await sliced(whole, time);
@@ -93,8 +93,9 @@ Deno.test(
           const wanted = within(all, time);
           const found = await perf(slice.bytes);
           if (variant.cyc) {
-            // Between two MTC packets perf estimates times by the CYC packets before, of the whole trace: what
-            // is near the ends of the range, or near a switch of threads, may differ there.
+            // Between two MTC packets perf estimates times by the CYC packets of the whole trace
+            // before. Times near the ends of the range, or near a switch of threads, may differ
+            // there.
             const tenth = (time[1] - time[0]) / 10n;
             const inner = within(all, [time[0] + tenth, time[1] - tenth]).map(address);
             const addresses = found.split("\n").map(address);
@@ -122,7 +123,7 @@ Deno.test(
             ];
             const { code, out, err } = await tool("pt", args);
             assertEquals([name, code], [name, 0]);
-            // Without MTC and CYC packets, threads near a switch are not certain.
+            // Without MTC and CYC packets, threads near a switch are uncertain.
             assertMatch(err, /^(?:pt: .* may be of another thread: .*\n)?$/);
             return out;
           };
@@ -170,7 +171,7 @@ Deno.test(
           ...recording.items.slice(0, -1),
           ...auxItems(encoded.bytes, { cpu: 0, tid: -1, idx: 0 }, pieces),
         ];
-        // Several pieces once only: perf 6.1 loses packets that two pieces share.
+        // Only once with several pieces: perf 6.1 loses packets that span two pieces.
         const pieces = variant === VARIANTS[0] ? 5 : 1;
         const whole = await asFile({ ...recording, items: items(pieces) }, true);
         const all = await perf(whole);
@@ -190,7 +191,7 @@ Deno.test(
           assertEquals(await perf(bytes), all);
           insns += all.split("\n").length;
         }
-        // Another recording of the same CPU: from another machine, as far as one can see.
+        // Another recording of the same CPU, which seems to be of another machine.
         const features = [
           ...recording.features ?? [],
           {
@@ -229,7 +230,7 @@ async function streamsOf(bytes: Uint8Array): Promise<Map<string, Uint8Array>> {
   return streams;
 }
 
-Deno.test("slice: what stays of real Intel PT begins with a PSB and is a part of the whole", async () => {
+Deno.test("slice: kept Intel PT data begins with a PSB and is a part of the whole", async () => {
   let compared = 0;
   for (const { path, row } of corpusFiles()) {
     if (!/PERFILE2/.test(row["kind"] ?? "") || !/intel_pt|hase/.test(path)) continue;

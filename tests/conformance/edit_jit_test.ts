@@ -1,4 +1,4 @@
-/** `convert --jit`, beside `perf inject --jit`, on code that node compiled. */
+/** `convert --jit` compared with `perf inject --jit`, on code that node compiled. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { HEADER_ARCH } from "@perfdata/format/feature-names";
@@ -15,7 +15,7 @@ console.log(t);
 `;
 
 Deno.test(
-  "convert --jit: perf finds what it finds after perf inject --jit, and so do funcs and annotate",
+  "convert --jit: perf finds the same symbols as after perf inject --jit, and so do funcs and annotate",
   ignored(noPerf()),
   async (t) => {
     const folder = Deno.realPathSync(Deno.makeTempDirSync({ prefix: "perfdata-jit-" }));
@@ -72,10 +72,10 @@ Deno.test(
       const inJs = rows.flatMap(({ sym, samples }) => sym?.startsWith("JS:") ? [samples] : []);
       assertEquals(inJs.reduce((sum, n) => sum + n, 0), samples(found));
       const annotated = await tool("annotate", ["--lines", "ours.data", "/spin/"], options);
-      // node 20 writes bytes of other strings over some names of files in its jitdump.
+      // node 20 overwrites some file names in its jitdump with other strings.
       assertMatch(annotated.out, /:2:/);
 
-      // Instructions: of the recording as it is, from the jitdump; perf has them from its ELF files.
+      // Instructions: read from the jitdump; perf reads them from its ELF files.
       const insns = await tool("annotate", ["--insns", "--json", "perf.data", "/spin/"], options);
       const ours = new Map<string, [number, number][]>();
       let start = 0n;
@@ -124,7 +124,7 @@ Deno.test(
   },
 );
 
-Deno.test("convert --jit writes nothing where its output cannot be written, and code without a machine", () =>
+Deno.test("convert --jit: nothing is written if the output is not writable; code without a machine is read", () =>
   inFolder(async (folder) => {
     // A jitdump file as CPython 3.13.0 writes it: elf_mach is 0. Eight bytes of code at 0x1000.
     const dump = `${folder}/jit-42.dump`;
@@ -165,7 +165,7 @@ Deno.test("convert --jit writes nothing where its output cannot be written, and 
     Deno.removeSync(`${folder}/out.data`);
     const done = await convert();
     assertEquals([done.code, jitted().length], [0, 1], done.err);
-    // What was written is not refused where it is opened.
+    // The written file can be opened.
     const { out } = await tool("funcs", ["--json", "out.data"], options);
     const row = JSON.parse(out.trim().split("\n")[0] ?? "");
     assertEquals([row.sym, row.samples], ["aaaaaaa", 1]);

@@ -1,4 +1,4 @@
-/** Repaired heads, and damage that other edits find: read back by perf. */
+/** Repaired headers, and damage found by other edits, read back by perf. */
 import {
   copyRecording,
   FileOutput,
@@ -33,7 +33,7 @@ async function samples(reader: PerfDataReader): Promise<number[]> {
   return counts;
 }
 
-/** How many samples `perf report -D` finds; `undefined` where it refuses the recording. */
+/** Number of samples in `perf report -D`; `undefined` if it refuses the recording. */
 async function perfSamples(bytes: Uint8Array): Promise<number | undefined> {
   let found: number | undefined;
   await inFolder(async (folder) => {
@@ -49,7 +49,7 @@ async function withoutFormats(): Promise<Map<string, Uint8Array>> {
   const lost = new Map<string, Uint8Array>();
   const file = Deno.readFileSync(`${fixtures}recorded/tracepoint.perf.data`);
   const { data, features } = await open(file);
-  // perf writes the features last: they are missing where it was killed.
+  // perf writes the features last, so a killed perf writes none.
   const killed = file.slice(0, data.offset + data.size);
   killed.fill(0, 72, 104);
   lost.set("killed", killed);
@@ -64,7 +64,7 @@ async function withoutFormats(): Promise<Map<string, Uint8Array>> {
   return lost;
 }
 
-Deno.test("repair: perf opens tracepoints without formats, and EVENT_DESC says what they were", async () => {
+Deno.test("repair: perf opens tracepoints without formats, and EVENT_DESC has their names", async () => {
   let repaired = 0;
   for (const [what, bytes] of await withoutFormats()) {
     const before = await open(bytes);
@@ -81,7 +81,7 @@ Deno.test("repair: perf opens tracepoints without formats, and EVENT_DESC says w
       const types = after.events.all.map(({ attr }) => [attr.type, attr.config]);
       const [dummy, as] = [[1, 9n], before.events.all.map((e) => [e.attr.type, e.attr.config])];
       assertEquals(types, ids.map((id, i) => id === undefined ? as[i] ?? [] : dummy));
-      // Where only the formats are gone, the names that perf wrote are there.
+      // If only the formats are missing, perf's names are kept.
       if (what === "killed" && !pipe) {
         const names = await new EventNames(after).all();
         const expected = ids.flatMap((id, i) => id === undefined ? [] : [[i, `tracepoint ${id}`]]);
@@ -99,7 +99,7 @@ Deno.test("repair: perf opens tracepoints without formats, and EVENT_DESC says w
   assertEquals(repaired, 6);
 });
 
-Deno.test("repair: an attr that claims to be longer than its place gets its size", async () => {
+Deno.test("repair: an attr whose size exceeds its section gets the section's size", async () => {
   let repaired = 0;
   for (const name of ["clock", "callchain", "two-events"]) {
     const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
@@ -119,7 +119,9 @@ Deno.test("repair: an attr that claims to be longer than its place gets its size
   assertEquals(repaired, 3);
 });
 
-/** Ways to damage what says how samples are laid out, by the name of a recorded file; pipes as well. */
+/**
+ * Ways to damage the description of samples, by the name of a recorded file, which may be a pipe.
+ */
 async function withoutAttrs(): Promise<[name: string, whole: Uint8Array, damaged: Uint8Array][]> {
   const cases: [string, Uint8Array, Uint8Array][] = [];
   for (const name of ["callchain", "two-events", "regs", "clock"]) {
@@ -134,10 +136,10 @@ async function withoutAttrs(): Promise<[name: string, whole: Uint8Array, damaged
     };
     damage((damaged) => damaged.fill(0, at, at + size));
     damage((damaged) => damaged.fill(0xaa, 104, at + size));
-    // perf_file_header.attrs lies beyond the file; attr_size is none.
+    // perf_file_header.attrs is outside of the file; attr_size is invalid.
     damage((damaged) => damaged.fill(0xff, 24, 40));
     damage((damaged) => damaged.fill(0xff, 17, 35));
-    // perf_event_attr.sample_type: PERF_SAMPLE_ADDR more than there is.
+    // perf_event_attr.sample_type with an additional PERF_SAMPLE_ADDR.
     damage((_, view) => view.setUint32(at + 24, view.getUint32(at + 24, true) ^ 8, true));
   }
   const pipe = Deno.readFileSync(`${fixtures}recorded/pipe.perf.data`);
@@ -149,7 +151,7 @@ async function withoutAttrs(): Promise<[name: string, whole: Uint8Array, damaged
   return cases;
 }
 
-Deno.test("repair: damaged attrs come back from EVENT_DESC, and with them all samples", async () => {
+Deno.test("repair: damaged attrs are restored from EVENT_DESC, and with them all samples", async () => {
   let repaired = 0;
   for (const [name, whole, damaged] of await withoutAttrs()) {
     const before = await open(whole);
@@ -170,12 +172,13 @@ Deno.test("repair: damaged attrs come back from EVENT_DESC, and with them all sa
   assertEquals(repaired, 22);
 });
 
-Deno.test("repair: sound attrs stay where EVENT_DESC is the damaged copy", async () => {
+Deno.test("repair: intact attrs are kept if EVENT_DESC is the damaged copy", async () => {
   const bytes = Deno.readFileSync(`${fixtures}recorded/callchain.perf.data`);
   const { features, events } = await open(bytes);
   const section = features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
   assert(section !== undefined);
-  // After u32 nr and u32 attr_size, sample_type of the first attr: PERF_SAMPLE_ADDR more.
+  // After u32 nr and u32 attr_size, sample_type of the first attr with an additional
+  // PERF_SAMPLE_ADDR.
   const at = Number(section.offset) + 8 + 24;
   bytes[at] = (bytes[at] as number) ^ 8;
   const sink = memorySink();
@@ -185,7 +188,7 @@ Deno.test("repair: sound attrs stay where EVENT_DESC is the damaged copy", async
   assertEquals(after.events.all.map(({ attr }) => attr), events.all.map(({ attr }) => attr));
 });
 
-Deno.test("repair: a feature that cannot be decoded is left out, and perf does not end on it", async () => {
+Deno.test("repair: an undecodable feature is dropped, and perf does not end on it", async () => {
   const bytes = Deno.readFileSync(`${fixtures}recorded/clock.perf.data`);
   const { features } = await open(bytes);
   let repaired = 0;
@@ -207,7 +210,7 @@ Deno.test("repair: a feature that cannot be decoded is left out, and perf does n
   assertEquals(repaired, 2);
 });
 
-Deno.test("repair: a record whose damaged size reaches over others gives them back", async () => {
+Deno.test("repair: a record whose damaged size covers others is shortened, and they are restored", async () => {
   const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
   const rows: [number, number, number][] = [];
   for await (const batch of (await open(bytes)).batches()) {
@@ -216,7 +219,7 @@ Deno.test("repair: a record whose damaged size reaches over others gives them ba
     }
   }
   let repaired = 0;
-  // MMAP2 and COMM: a name of any length ends them.
+  // MMAP2 and COMM end with a name of any length.
   for (const [row, [offset, size, type]] of rows.entries()) {
     if ((type !== 10 && type !== 3) || row + 8 >= rows.length) continue;
     const damaged = bytes.slice();
@@ -230,7 +233,7 @@ Deno.test("repair: a record whose damaged size reaches over others gives them ba
   assert(repaired >= 10, `${repaired} repaired`);
 });
 
-Deno.test("slice: without conditions a damaged recording is copied as it is, and said to be damaged", () =>
+Deno.test("slice: without conditions a damaged recording is copied unchanged and reported as damaged", () =>
   inFolder(async (folder) => {
     for (const name of ["clock", "pipe"]) {
       const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
@@ -251,7 +254,7 @@ Deno.test("slice: without conditions a damaged recording is copied as it is, and
 Deno.test("convert: a header that is damaged is not copied", async () => {
   const bytes = Deno.readFileSync(`${fixtures}recorded/overwrite.perf.data`);
   let copied = 0;
-  // The places of the attr table, the data and the first word of features.
+  // Positions of the attr table, the data and the first word of features.
   for (const at of [24, 32, 40, 48, 72]) {
     for (const value of [1n, 8n, 0x46000000000108n, (1n << 64n) - 1n]) {
       const damaged = bytes.slice();
@@ -275,7 +278,7 @@ Deno.test("slice: damage is reported once, however often the recording is read",
   inFolder(async (folder) => {
     const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
     const { data } = await open(bytes);
-    // Within the records, and its features are still there.
+    // Within the records, so that the features are intact.
     const damaged = bytes.slice();
     damaged.fill(0, data.offset + (data.size >> 1 & ~7), data.offset + data.size);
     await Deno.writeFile(`${folder}/damaged.data`, damaged);
@@ -306,7 +309,7 @@ Deno.test("merge: damage of an input is reported once, another byte order in one
   );
 });
 
-Deno.test("repair --json: the report does not go into a recording on standard output", async () => {
+Deno.test("repair --json: the report is not written into a recording on standard output", async () => {
   const file = `${fixtures}recorded/callchain.perf.data`;
   const plain = await tool("repair", ["-o", "-", file]);
   const { code, stdout, err } = await tool("repair", ["--json", "-o", "-", file]);
@@ -315,9 +318,9 @@ Deno.test("repair --json: the report does not go into a recording on standard ou
   assertEquals(JSON.parse(err).lost, []);
 });
 
-Deno.test("repair: AUX data that was cut off does not count as bytes of the file", () =>
+Deno.test("repair: truncated AUX data does not count as bytes of the file", () =>
   inFolder(async (folder) => {
-    // In the middle of the payload of the last AUXTRACE record.
+    // In the middle of the last AUXTRACE record's payload.
     const whole = Deno.readFileSync(`${fixtures}synthesized/pt-cpus.perf.data`);
     let size = -500;
     for await (const { payload } of (await open(whole)).batches()) {

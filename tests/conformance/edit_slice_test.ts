@@ -1,4 +1,4 @@
-/** Functions of slices, beside those of the whole recording with the same conditions. */
+/** Functions of slices compared with those of the whole recording under the same conditions. */
 import { chooseSamples } from "@perfdata/edit/choose";
 import { copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
 import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
@@ -30,7 +30,7 @@ interface Conditions {
 
 const open = (bytes: Uint8Array) => PerfDataReader.open(bytesSource(bytes), tolerant);
 
-/** Rows as texts, without their share, which is that of what is there. */
+/** Rows as texts, without their share, which depends on the total. */
 function texts(rows: readonly NamedFunctionRow[]): string[] {
   return rows.map(({ overhead: _, ...row }) => JSON.stringify(row)).sort();
 }
@@ -77,7 +77,7 @@ async function sliceOf(
   return sink.bytes();
 }
 
-/** Conditions that fit a recording: the first, the middle and the last value of each kind. */
+/** Conditions for a recording: the first, the middle and the last value of each kind. */
 async function conditionsFor(
   bytes: Uint8Array,
   rows: readonly NamedFunctionRow[],
@@ -137,7 +137,7 @@ async function ownRecording(): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Compares all conditions on a recording; returns cases and rows. */
+/** Compares all conditions on a recording. Returns the numbers of cases and rows. */
 async function compare(
   name: string,
   bytes: Uint8Array,
@@ -146,7 +146,7 @@ async function compare(
 ): Promise<{ cases: number; rows: number; sym: number }> {
   const all = await rowsOf(bytes, symbols);
   let [cases, rows, sym] = [0, 0, 0];
-  // READ values are differences to a sample that a slice may not have.
+  // READ values are differences to a sample that a slice may lack.
   const { events } = await open(bytes);
   if (events.all.some(({ layout }) => layout.sampleType & PERF_SAMPLE_READ)) {
     return { cases, rows, sym };
@@ -168,10 +168,10 @@ async function compare(
   return { cases, rows, sym };
 }
 
-Deno.test("slice: the functions of a slice are those of the whole with the same conditions", async () => {
+Deno.test("slice: the functions of a slice equal those of the whole with the same conditions", async () => {
   let [files, cases, rows] = [0, 0, 0];
   const take = async (name: string, recorded: Uint8Array, limit: number) => {
-    // A sample in a compressed record has no place of its own: the tool inflates them first.
+    // A sample in a compressed record has no file offset, so the tool decompresses first.
     const bytes = await sliceOf(recorded, undefined, {});
     assertEquals(texts(await rowsOf(bytes, undefined)), texts(await rowsOf(recorded, undefined)));
     const done = await compare(name, bytes, undefined, limit);
@@ -199,14 +199,14 @@ Deno.test("slice: the functions of a slice are those of the whole with the same 
   assert(files >= leastFiles && cases >= leastCases, `${files} recordings, ${cases} slices`);
 });
 
-Deno.test("slice: by function, and slices by time merged, as the whole", async (t) => {
+Deno.test("slice: slices by function, and merged slices by time, equal the whole", async (t) => {
   const bytes = await ownRecording();
   if (bytes === undefined) return await skipped(t, "perf cannot record here");
   const resolver = openResolver();
   const { cases, rows, sym } = await compare("own", bytes, resolver, 3);
   assert(sym >= 2, `${sym} functions`);
   const all = await rowsOf(bytes, resolver);
-  // Three parts of its time together are the whole.
+  // Three parts of its time add up to the whole.
   const times = (await conditionsFor(bytes, all, 3)).flatMap(({ time }) => time ?? []);
   const cut = times.toSorted((a, b) => a < b ? -1 : 1);
   const [a = 0n, b = 0n] = [cut[cut.length >> 2], cut[cut.length >> 1]];
@@ -215,7 +215,7 @@ Deno.test("slice: by function, and slices by time merged, as the whole", async (
     parts.push({ name: `${time}`, reader: await open(await sliceOf(bytes, resolver, { time })) });
   }
   const sink = memorySink();
-  // In whatever order they are given: rates are read in the order of the file.
+  // The order of the inputs does not matter: rates are read in file order.
   await mergeRecordings([...parts.slice(1), ...parts.slice(0, 1)], new FileOutput(sink));
   assertEquals(texts(await rowsOf(sink.bytes(), resolver)), texts(all));
   const order: number[] = [];
@@ -223,7 +223,7 @@ Deno.test("slice: by function, and slices by time merged, as the whole", async (
     for (let i = 0; i < batch.count; i++) {
       if (batch.type(i) !== PERF_RECORD_SAMPLE) continue;
       const at = batch.start(i) + (batch.eventOf(i)?.layout.identifier ?? 0);
-      // The upper half of an id names the input.
+      // The upper half of an id identifies the input.
       const input = batch.view.getUint32(at + 4, batch.littleEndian);
       if (input !== order.at(-1)) order.push(input);
     }
@@ -232,7 +232,7 @@ Deno.test("slice: by function, and slices by time merged, as the whole", async (
   console.log(`${cases} slices, ${rows} rows compared; ${all.length} rows of three merged slices`);
 });
 
-/** Samples by number of the event that the attr table gives them. */
+/** Samples by the event number in the attr table. */
 async function samplesByEvent(bytes: Uint8Array): Promise<number[]> {
   const reader = await open(bytes);
   const counts: number[] = [];

@@ -1,4 +1,4 @@
-/** Edited recordings, read back by perf and by our own reader. */
+/** Edited recordings, read back by perf and by our reader. */
 import {
   AddBuildIds,
   ByteOrder,
@@ -26,7 +26,7 @@ import { ignored, skipped } from "../support/ignored.ts";
 
 const fixtures = new URL("../../fixtures/", import.meta.url).pathname;
 
-/** The fixtures that are one file. */
+/** The fixtures that are a single file. */
 function fixtureFiles(): string[] {
   return ["recorded", "synthesized"].flatMap((folder) =>
     Array.from(Deno.readDirSync(fixtures + folder))
@@ -42,13 +42,13 @@ function open(bytes: Uint8Array, tolerant = false): Promise<PerfDataReader> {
 async function copied(bytes: Uint8Array, form: "file" | "pipe"): Promise<Uint8Array> {
   const sink = memorySink();
   const output = form === "file" ? new FileOutput(sink) : new PipeOutput(sink);
-  // With an edit, which changes nothing here, a file is laid out anew; without one its gaps stay.
+  // With a neutral edit, a file is laid out again; without an edit its gaps stay.
   const edit = { after: () => new Uint8Array(0) };
   await copyRecording(await open(bytes, true), output, { keepCompressed: true, edit });
   return sink.bytes();
 }
 
-/** What `perf` prints of a recording, without what names the file. */
+/** perf's output for a recording, without the name of the file. */
 async function perfOf(
   args: readonly string[],
   bytes: Uint8Array,
@@ -64,19 +64,19 @@ async function perfOf(
 
 const SCRIPT = ["script", "--ns"];
 
-Deno.test("convert: a file as a pipe and as a file again is the same", async () => {
+Deno.test("convert: a file converted to a pipe and back is the same", async () => {
   let compared = 0;
   for (const path of fixtureFiles()) {
     const bytes = Deno.readFileSync(path);
-    // Gaps, which perf leaves between sections, go with the first copy.
+    // Gaps between sections, as perf leaves them, vanish with the first copy.
     const form = (await open(bytes, true)).isPipe ? "pipe" : "file";
     const first = await copied(bytes, form);
     const other = await copied(first, form === "file" ? "pipe" : "file");
     const last = await copied(other, form);
     const differs = last.findIndex((byte, at) => byte !== first[at]);
-    // perf pads tracing data in a pipe, and does not say with how many bytes.
+    // perf pads tracing data in a pipe without recording the padding.
     if (path.includes("tracepoint")) continue;
-    // These hold records of pipes within files.
+    // These files contain records of pipes.
     if (path.includes("/records")) continue;
     assertEquals([path, differs, last.length], [path, -1, first.length]);
     compared++;
@@ -85,12 +85,12 @@ Deno.test("convert: a file as a pipe and as a file again is the same", async () 
   assert(compared >= 30);
 });
 
-Deno.test("convert: perf prints the same of the other form", ignored(noPerf()), async () => {
+Deno.test("convert: perf prints the same for the other form", ignored(noPerf()), async () => {
   let compared = 0;
   for (const path of fixtureFiles().filter((path) => path.includes("/recorded/"))) {
     const bytes = Deno.readFileSync(path);
     const reader = await open(bytes, true);
-    // Of a pipe perf gives no names from the table of build ids, and so on: compare file with file.
+    // For a pipe perf prints no names from the build-id table, for example: compare files.
     const file = await copied(bytes, "file");
     const again = await copied(await copied(bytes, "pipe"), "file");
     const text = await perfOf(SCRIPT, reader.isPipe ? file : bytes);
@@ -102,7 +102,7 @@ Deno.test("convert: perf prints the same of the other form", ignored(noPerf()), 
   assert(compared >= 20);
 });
 
-Deno.test("convert: perf prints the same of compressed records", ignored(noPerf()), async () => {
+Deno.test("convert: perf prints the same for compressed records", ignored(noPerf()), async () => {
   let compared = 0;
   for (const name of ["all-cpus", "callchain", "dwarf", "two-events", "switch", "namespaces"]) {
     const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
@@ -130,12 +130,12 @@ Deno.test("convert: perf prints the same of compressed records", ignored(noPerf(
   assertEquals(compared, 6);
 });
 
-Deno.test("convert: the other byte order has the same records, for perf as well", async () => {
+Deno.test("convert: the other byte order has the same records, also in perf", async () => {
   let compared = 0;
   let printed = 0;
   for (const path of fixtureFiles()) {
     const bytes = Deno.readFileSync(path);
-    // These have records and features without a declaration, which are left out.
+    // These have records and features without a declaration, which are dropped.
     if (path.includes("/records-newer")) continue;
     const { isPipe } = await open(bytes, true);
     const turned = async (from: Uint8Array): Promise<Uint8Array> => {
@@ -155,7 +155,7 @@ Deno.test("convert: the other byte order has the same records, for perf as well"
     const back = await turned(other);
     assertEquals([path, back.findIndex((byte, at) => byte !== first[at])], [path, -1]);
     compared++;
-    // perf does not turn what is in compressed records, and raw data cannot be.
+    // perf does not swap compressed records, and raw data cannot be swapped.
     if (isPipe || /zstd|tracepoint|synthesized/.test(path) || perfVersion() === undefined) continue;
     const text = await perfOf(SCRIPT, first);
     if (text === undefined || text === "") continue;
@@ -230,7 +230,7 @@ Deno.test("convert: build ids are those that perf inject finds", ignored(noPerf(
   }
 });
 
-Deno.test("convert: perf 6.1 reads what it refused", async (t) => {
+Deno.test("convert: perf 6.1 reads recordings that it refused before", async (t) => {
   const version = perfVersion();
   if (version === undefined) return;
   if (!version.startsWith("perf version 6.1")) {
@@ -239,7 +239,7 @@ Deno.test("convert: perf 6.1 reads what it refused", async (t) => {
   }
   let read = 0;
   for (const { path, row } of corpusFiles()) {
-    // simpleperf has the formats of tracepoints in a feature of its own: perf refuses its events.
+    // simpleperf stores tracepoint formats in its own feature, so perf refuses its events.
     const refused = row["D_err"]?.startsWith("incompatible file format");
     if (!refused || row["kind"]?.includes("simpleperf")) continue;
     const reader = await open(Deno.readFileSync(path), true);
@@ -259,7 +259,7 @@ Deno.test("convert: perf 6.1 reads what it refused", async (t) => {
 });
 
 Deno.test(
-  "slice: perf prints the lines that it prints with the same filter of the whole",
+  "slice: perf prints the lines that it prints for the whole with the same filter",
   ignored(noPerf()),
   async () => {
     let lines = 0;
@@ -292,7 +292,7 @@ Deno.test(
 );
 
 Deno.test(
-  "slice: samples of a command, an object, or with one in the stack are those of perf script",
+  "slice: samples of a command, an object, or a function in the stack are those of perf script",
   ignored(noPerf()),
   async () => {
     const bytes = Deno.readFileSync(`${fixtures}recorded/all-cpus.perf.data`);
@@ -342,7 +342,7 @@ async function sampleCount(bytes: Uint8Array): Promise<number> {
   return samples;
 }
 
-Deno.test("merge: parts of a recording together have its samples, for perf as well", async () => {
+Deno.test("merge: merged parts of a recording have its samples, also in perf", async () => {
   let merged = 0;
   for (const name of ["all-cpus", "callchain", "two-events", "switch", "sample-types", "read"]) {
     const bytes = Deno.readFileSync(`${fixtures}recorded/${name}.perf.data`);
@@ -371,7 +371,7 @@ Deno.test("merge: parts of a recording together have its samples, for perf as we
   assertEquals(merged, 6);
 });
 
-Deno.test("merge: processes of another host are others, and samples can be traced", async () => {
+Deno.test("merge: processes of another host stay distinct, and samples keep their origin", async () => {
   const bytes = Deno.readFileSync(`${fixtures}recorded/two-events.perf.data`);
   const renamed = bytes.slice();
   const at = new TextDecoder("latin1").decode(bytes).indexOf("fixture-host");
@@ -402,7 +402,7 @@ Deno.test("merge: processes of another host are others, and samples can be trace
   assertEquals(byInput, [samples, samples]);
 });
 
-/** A generator of numbers below 2^32 (mulberry32), so that a failure can be repeated. */
+/** A generator of numbers below 2^32 (mulberry32) with a fixed sequence. */
 function random(seed: number): () => number {
   return () => {
     seed = seed + 0x6d2b79f5 | 0;
@@ -421,7 +421,7 @@ async function places(bytes: Uint8Array): Promise<[number, number][]> {
   return found;
 }
 
-Deno.test("repair: whole records before and after damage are back, and the result is sound", async () => {
+Deno.test("repair: whole records before and after damage are kept, and the result is intact", async () => {
   const seed = 20261122;
   console.log(`seed ${seed}`);
   const next = random(seed);
@@ -443,7 +443,7 @@ Deno.test("repair: whole records before and after damage are back, and the resul
       const result = await open(sink.bytes());
       let back = 0;
       for await (const batch of result.batches({ inflate: false })) back += batch.count;
-      // Three sound records end the damage: those right after it may be lost with it.
+      // Three intact records end the damage. Those directly after it may be lost with it.
       const whole = records.filter(([at, size]) => at + size <= from || at >= to).length;
       const hit = records.length - whole;
       assert(
@@ -456,7 +456,7 @@ Deno.test("repair: whole records before and after damage are back, and the resul
       const printed = await perfOf(["report", "--stdio"], sink.bytes());
       assert(printed === undefined || printed.includes("# Samples: "), `${name}: ${printed}`);
     }
-    // Cut off anywhere.
+    // Truncated anywhere.
     for (let round = 0; round < 10; round++) {
       const end = dataAt + next() % (dataEnd - dataAt);
       const sink = memorySink();
@@ -487,14 +487,14 @@ Deno.test("repair: a file without its header is read by its attr table", async (
   assertEquals(repaired, 4);
 });
 
-Deno.test("convert: a file that ends within AUX data becomes one that is whole", async () => {
+Deno.test("convert: a file that ends within AUX data becomes a complete one", async () => {
   const bytes = Deno.readFileSync(`${fixtures}synthesized/pt-cpus.perf.data`);
   let cut = 0;
   for await (const { payload } of (await open(bytes)).batches()) {
     if (payload?.type !== 71 || payload.size < 32) continue;
     const part = bytes.slice(0, payload.offset + 17);
     for (const form of ["file", "pipe"] as const) {
-      // Strict: an AUXTRACE record that announces more than there is would be an error.
+      // Strict: an AUXTRACE record whose data is truncated would be an error.
       const again = await open(await copied(part, form));
       let left = 0;
       for await (const { payload } of again.batches()) {
@@ -507,7 +507,7 @@ Deno.test("convert: a file that ends within AUX data becomes one that is whole",
   assert(cut >= 4, `${cut} files`);
 });
 
-Deno.test("convert: every corpus file is copied in either form, or one line says why not", async () => {
+Deno.test("convert: every corpus file is copied in either form, or one line has the reason", async () => {
   let whole = 0;
   let refused = 0;
   for (const { path, row } of corpusFiles()) {

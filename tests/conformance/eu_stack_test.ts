@@ -1,4 +1,4 @@
-/** Unwound stacks of threads that stay where they are, against those of elfutils' `eu-stack`. */
+/** Unwound stacks of waiting threads, compared with elfutils' `eu-stack`. */
 import { assert, assertEquals } from "@std/assert";
 import { perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -8,7 +8,7 @@ import { skipped } from "../support/ignored.ts";
 const SOURCE = new URL("../support/unwound/stay.cc", import.meta.url).pathname;
 const USER = "0xfffffffffffffe00";
 
-/** Addresses of the frames by thread, as `eu-stack` prints them, with what it calls them. */
+/** Addresses of the frames by thread, with their names, as `eu-stack` prints them. */
 function euStacks(text: string): Map<number, { address: bigint; name: string }[]> {
   const threads = new Map<number, { address: bigint; name: string }[]>();
   let frames: { address: bigint; name: string }[] = [];
@@ -21,7 +21,7 @@ function euStacks(text: string): Map<number, { address: bigint; name: string }[]
   return threads;
 }
 
-/** Waits until each of the four threads has run for longer than it takes to come to where it stays. */
+/** Waits until each of the four threads has run long enough to reach its loop. */
 async function untilTheyStay(pid: number): Promise<void> {
   for (let turn = 0; turn < 600; turn++) {
     const ticks = Array.from(Deno.readDirSync(`/proc/${pid}/task`), ({ name }) => {
@@ -37,7 +37,7 @@ async function untilTheyStay(pid: number): Promise<void> {
 
 Deno.test({
   name:
-    "stacks of recursion, an exception in flight, a signal and a callback are those of eu-stack",
+    "stacks of recursion, an exception in flight, a signal and a callback equal those of eu-stack",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
@@ -81,8 +81,8 @@ Deno.test({
         const [own, ...callers] = callchain.slice(callchain.indexOf(USER) + 1);
         const [, ...theirs] = expected.get(tid) ?? [];
         assert(own !== undefined && theirs.length > 2, `${tid}: ${theirs.length} frames`);
-        // Of callers ours are the byte before the return address, which is in the call; what a signal
-        // interrupted was at its address.
+        // Callers are the byte before the return address, within the call; an interrupted address
+        // is exact.
         const addresses = theirs.map(({ address }, i) =>
           `0x${(theirs[i - 1]?.name === "__restore_rt" ? address : address - 1n).toString(16)}`
         );

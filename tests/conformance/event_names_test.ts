@@ -13,7 +13,7 @@ import { perfText, perfVersion } from "../support/perf.ts";
 const fixtures = new URL("../../fixtures/recorded/", import.meta.url).pathname;
 const SAMPLE = 9;
 
-/** Reads a pipe and says how its events are called: those that have samples, in their order. */
+/** Names of a pipe's events with samples, in order. */
 async function ownNames(bytes: Uint8Array): Promise<string[]> {
   const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
   const names = new EventNames(reader);
@@ -30,7 +30,7 @@ async function ownNames(bytes: Uint8Array): Promise<string[]> {
   return (await names.all()).filter((_, i) => sampled.has(i));
 }
 
-/** How lines of `records` call the events of their samples, in the order of names. */
+/** Names of the samples' events in `records`, sorted. */
 async function lineNames(bytes: Uint8Array): Promise<string[]> {
   const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
   const decoder = new TextDecoder();
@@ -45,7 +45,7 @@ interface Line {
   readonly event: string;
 }
 
-/** How perf calls the events of a file that have samples; `undefined` if it cannot read it. */
+/** perf's names of a file's events with samples; `undefined` if it cannot read the file. */
 async function perfNames(path: string): Promise<string[] | undefined> {
   const output = await perfText(["report", "--stdio", "-g", "none", "--no-children"], path);
   if (output === undefined || output.code !== 0) return undefined;
@@ -53,7 +53,7 @@ async function perfNames(path: string): Promise<string[] | undefined> {
   return found.length === 0 ? undefined : found.map(([, name = ""]) => name);
 }
 
-/** Whether the header is that of a pipe: 16 bytes. */
+/** Whether the header is a pipe's: 16 bytes. */
 function isPipe(path: string): boolean {
   using file = Deno.openSync(path);
   const head = new Uint8Array(16);
@@ -67,7 +67,7 @@ const pipes = [
 ].filter(isPipe);
 
 Deno.test({
-  name: "event names: those of a pipe are perf's",
+  name: "event names: a pipe has those of perf",
   ignore: perfVersion() === undefined,
   async fn() {
     let compared = 0;
@@ -94,7 +94,7 @@ function nameUpdate(id: bigint, name: string): Uint8Array {
   });
 }
 
-/** How all tools call the events of a recording that have samples. */
+/** All tools' names of a recording's events with samples. */
 async function engineNames(path: string): Promise<string[]> {
   const counts = new SampleCollector();
   const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(path)));
@@ -110,8 +110,8 @@ Deno.test({
     const path = `${folder}/data`;
     let compared = 0;
     try {
-      // One event, for which any id will do; several, of which one is meant, or by 0 the first. An id
-      // that no event has is an error for perf.
+      // With one event, any id is valid; with several, the id selects one, and 0 the first. perf
+      // refuses an unknown id.
       for (
         const [file, which, form] of [
           ["callchain", 99n, "file"],

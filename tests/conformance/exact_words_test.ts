@@ -1,6 +1,6 @@
 /**
- * 64-bit values that do not fit into a double, in every text that has them: against exact arithmetic, and
- * against the installed perf.
+ * 64-bit values that do not fit into a double, in all texts: compared with exact arithmetic, and
+ * with the installed perf.
  */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
@@ -30,7 +30,7 @@ interface Words {
   readonly period: bigint;
 }
 
-/** Odd values of 54 to 63 bits, whose nearest double is another number; times among them of day. */
+/** Odd values of 54 to 63 bits, whose nearest double differs; some of them are times of day. */
 const wide = fc.tuple(fc.integer({ min: 54, max: 63 }), fc.bigInt(0n, 2n ** 63n - 1n))
   .map(([bits, all]) => BigInt.asUintN(bits, all) | 1n << BigInt(bits - 1) | 1n);
 const timeOfDay = fc.bigInt(1_600_000_000_000_000_000n, 1_800_000_000_000_000_000n)
@@ -54,7 +54,7 @@ async function recording(samples: readonly Words[]): Promise<Uint8Array> {
     events: IDS.map((id, i) => ({
       attr: {
         ...emptyAttr(),
-        // That of perf 6.1.
+        // The limit of perf 6.1.
         size: 128,
         // PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES
         config: i === 0 ? 1n : 0n,
@@ -78,7 +78,7 @@ function seconds(time: bigint, digits: 6 | 9): string {
   return `${whole}.${String(time % 1_000_000_000n).padStart(9, "0").slice(0, digits)}`;
 }
 
-/** One number of each sample, in the order of time. */
+/** One number per sample, in time order. */
 const SAMPLES = fc.sample(
   fc.uniqueArray(words, { minLength: 400, maxLength: 400, selector: ({ time }) => time }),
   1,
@@ -181,13 +181,13 @@ Deno.test({
   },
 });
 
-/** When a recording by the time of day began, and how far its samples are apart: both odd. */
+/** Start of a recording with times of day, and distance of its samples: both odd. */
 const BEGIN = 1_700_000_000_000_000_001n;
 const STEP = 1001n;
 const COUNT = 300;
 const LARGE = (1n << 53n) + 1n;
 
-/** Samples of one thread by the time of day: all alike but the last one's period. */
+/** Samples of one thread with times of day, equal except for the last one's period. */
 async function ofTheDay(folder: string, last: bigint): Promise<string> {
   const samples = Array.from({ length: COUNT }, (_, i): Words => ({
     event: 1,
@@ -238,7 +238,7 @@ Deno.test("info, readperf, rate, export: times of day are exact", async () => {
   });
 });
 
-Deno.test("sums of periods: from 2^53 on a line says that they are rounded, 2^53 - 1 is exact", async () => {
+Deno.test("sums of periods: from 2^53 on a line reports rounding, 2^53 - 1 is exact", async () => {
   const commands = [
     ["info"],
     ["funcs", "--csv"],
@@ -262,7 +262,7 @@ Deno.test("sums of periods: from 2^53 on a line says that they are rounded, 2^53
           last === LARGE,
           `${command}: ${err}`,
         );
-        // rate counts from the first sample on.
+        // rate counts from the first sample.
         if (last !== LARGE && command !== "rate") {
           assert(out.replaceAll(",", " ").includes(String(sum)), `${command} ${flags}: ${out}`);
         }

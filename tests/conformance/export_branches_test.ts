@@ -1,4 +1,4 @@
-/** Branches for the optimisers of LLVM: what these make of them, and of the text of perf. */
+/** Branches for LLVM's optimizers: their results, and perf's text. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   branchRecording,
@@ -23,7 +23,7 @@ const canMake = perfVersion() !== undefined && found("gcc") !== undefined &&
 for (const pie of [false, true]) {
   const form = pie ? "position independent" : "fixed";
   Deno.test({
-    name: `export bolt: perf2bolt makes the same of it as of the recording (${form})`,
+    name: `export bolt: perf2bolt makes the same profile as from the recording (${form})`,
     // perf2bolt is not installed.
     ignore: perf2bolt === undefined || !canMake,
     fn: () =>
@@ -56,7 +56,7 @@ for (const pie of [false, true]) {
   });
 
   Deno.test({
-    name: `export profgen: llvm-profgen makes the same of it as of the recording (${form})`,
+    name: `export profgen: llvm-profgen makes the same profile as from the recording (${form})`,
     // llvm-profgen is not installed.
     ignore: profgen === undefined || !canMake,
     fn: () =>
@@ -85,7 +85,9 @@ for (const pie of [false, true]) {
   });
 }
 
-/** The lines of `export bolt` by what perf prints of all branches of a trace, thread after thread. */
+/**
+ * The lines of `export bolt`, computed from all branches that perf prints for a trace, by thread.
+ */
 function boltLines(text: string): string[] {
   const branches = new Map<string, number>();
   const ranges = new Map<string, number>();
@@ -109,7 +111,7 @@ function boltLines(text: string): string[] {
 }
 
 Deno.test({
-  name: "export bolt, export profgen: of Intel PT all branches that perf finds in it",
+  name: "export bolt, export profgen: an Intel PT trace gives all branches that perf finds",
   ...ignored(stepping ?? noPerf()),
   fn: () =>
     inFolder(async (folder) => {
@@ -125,7 +127,7 @@ Deno.test({
       assertStringIncludes(err, "all of its Intel PT; 100.0% of their branches");
       const perf = await perfText(["script", "--itrace=be", "-F", "ip,addr"], data);
       const theirs = boltLines(perf?.stdout ?? "");
-      // Whether a range was entered from another function is not in the lines of perf.
+      // perf's lines do not tell whether a range was entered from another function.
       const sums = new Map<string, number>();
       const ours: string[] = [];
       for (const line of Deno.readTextFileSync(out).trimEnd().split("\n")) {
@@ -149,7 +151,10 @@ Deno.test({
     }),
 });
 
-/** Compilers whose debug information differs: inlining, discriminators, copies of loops, split units. */
+/**
+ * Compilers with different debug information: inlining, discriminators, copies of loops, split
+ * units.
+ */
 const COMPILERS: Readonly<Record<string, readonly string[]>> = {
   "g++, unrolled loops, DWARF 4": ["g++", "-O3", "-funroll-loops", "-gdwarf-4"],
   "clang++, split DWARF": ["clang++", "-O2", "-gsplit-dwarf", "-fdebug-info-for-profiling"],
@@ -161,7 +166,8 @@ const COMPILERS: Readonly<Record<string, readonly string[]>> = {
 
 for (const [name, [compiler = "", ...flags]] of Object.entries(COMPILERS)) {
   Deno.test({
-    name: `export autofdo: the profile that llvm-profgen makes, of LBR and of Intel PT (${name})`,
+    name:
+      `export autofdo: the profile equals that of llvm-profgen, from LBR and Intel PT (${name})`,
     ...ignored(
       stepping ?? noPerf() ?? notInstalled(compiler) ??
         (profgen === undefined || profdata === undefined
@@ -182,7 +188,8 @@ for (const [name, [compiler = "", ...flags]] of Object.entries(COMPILERS)) {
           assertEquals(code, 0, err);
           return err;
         };
-        // Each recorded branch stack of 16 leaves out what ran before it: fewer ranges than branches.
+        // Each recorded branch stack of 16 lacks the code before it, so there are fewer ranges than
+        // branches.
         const branches = steppedBranches(program);
         Deno.writeFileSync(at("lbr.data"), await recordingOf(program.path, branches));
         const said = await ours("autofdo", "lbr.ours", "lbr.data");
@@ -214,7 +221,7 @@ for (const [name, [compiler = "", ...flags]] of Object.entries(COMPILERS)) {
 }
 
 Deno.test({
-  name: "export autofdo: static functions of one name, position-independent code",
+  name: "export autofdo: static functions of one name and position-independent code are supported",
   ...ignored(
     notInstalled("clang", "objdump") ?? noPerf() ??
       (profgen === undefined ? "llvm-profgen is not installed (llvm-19)" : undefined),
@@ -232,7 +239,7 @@ Deno.test({
       );
       assertEquals(out, Deno.readTextFileSync(to));
       assertStringIncludes(out, "work:");
-      // It asks perf script for this text, which is read as well.
+      // llvm-profgen requests this text from perf script, and can read it directly.
       const script = await tool("script", ["--show-mmap-events", "-F", "ip,brstack", data]);
       assertEquals(script.code, 0, script.err);
       Deno.writeTextFileSync(`${folder}/script`, script.out);
@@ -243,7 +250,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "export autofdo: a program without debug information is named",
+  name: "export autofdo: a program without debug information is reported",
   ...ignored(notInstalled("gcc", "objdump", "readelf")),
   fn: () =>
     inFolder(async (folder) => {
@@ -259,7 +266,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "export bolt --form samples: the profile that perf2bolt makes of samples without branches",
+  name:
+    "export bolt --form samples: the profile equals that of perf2bolt from samples without branches",
   ...ignored(
     stepping ?? noPerf() ??
       (perf2bolt === undefined ? "perf2bolt is not installed (bolt-19)" : undefined),
@@ -276,7 +284,7 @@ Deno.test({
       assertStringIncludes(err, "% of them are in functions of");
       const theirs = `${folder}/theirs`;
       run(perf2bolt as string, program.path, "-p", data, "-nl", "-o", theirs, "-ignore-build-id");
-      // Stubs of the PLT are made by it, and are no functions of the program.
+      // PLT stubs are made by llvm-bolt, and are no functions of the program.
       const lines = (text: string) =>
         text.split("\n").filter((line) => !line.includes("__BOLT_PSEUDO_")).sort();
       assertEquals(lines(out), lines(Deno.readTextFileSync(theirs)));
@@ -284,7 +292,7 @@ Deno.test({
       assertEquals(shared.out, out);
       console.log(`${lines(out).length} lines compared`);
       assert(lines(out).length > 80);
-      // llvm-bolt takes it.
+      // llvm-bolt accepts it.
       Deno.writeTextFileSync(`${folder}/samples`, out);
       const bolt = found("llvm-bolt") as string;
       const [profile, laid] = ["samples", "laid"].map((file) => `${folder}/${file}`) as [
@@ -296,7 +304,7 @@ Deno.test({
     }),
 });
 
-Deno.test("export bolt: without a binary there is nothing to say", async () => {
+Deno.test("export bolt: a missing binary is reported", async () => {
   const usage = await tool("export", ["bolt", "nothing.data"]);
   assertEquals(usage.code, 2);
   assertStringIncludes(usage.err, "--binary FILE is missing");

@@ -1,6 +1,6 @@
 /**
- * `spark/fleet.py` on a cluster of two workers: its answers are those of `sql`, `funcs` and `diff`. It takes a
- * minute, and runs where `PERFDATA_PYTHON` names a Python that has pyspark.
+ * `spark/fleet.py` on a cluster of two workers: its results equal those of `sql`, `funcs` and
+ * `diff`. It takes a minute, and runs if `PERFDATA_PYTHON` names a Python with pyspark.
  */
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { ignored, notInstalled } from "../support/ignored.ts";
@@ -12,7 +12,7 @@ import { inFolder, outputOf } from "../support/tool.ts";
 const root = new URL("../../", import.meta.url).pathname;
 const TABLES = ["frames", "mappings", "recordings", "samples", "stacks", "switches", "threads"];
 
-/** The second number says how long the second function runs. */
+/** The second number is the run time of the second function. */
 const PROGRAM = `
 #include <stdlib.h>
 volatile unsigned long sum;
@@ -28,7 +28,7 @@ function jsonLines(text: string): Record<string, unknown>[] {
   return text.trimEnd().split("\n").filter(Boolean).map((line) => JSON.parse(line));
 }
 
-/** Sums by a key, sorted by it. */
+/** Sums by a key, sorted by the key. */
 function sums<T>(rows: Iterable<T>, key: (row: T) => string, value: (row: T) => number) {
   const found = new Map<string, number>();
   for (const row of rows) found.set(key(row), (found.get(key(row)) ?? 0) + value(row));
@@ -48,7 +48,7 @@ Deno.test({
     inFolder(async (folder) => {
       await compileProgram(folder, PROGRAM);
       const tables = `${folder}/tables`;
-      // As texts, 1.10 is after 1.9; as a number it would be 1.1.
+      // As text, 1.10 follows 1.9; as a number it would be 1.1.
       const builds = { "1.9": ["2000", "2050", "1950"], "1.10": ["3000", "3050", "2950"] };
       const sides: Record<string, string[]> = {};
       for (const [build, lengths] of Object.entries(builds)) {
@@ -61,7 +61,7 @@ Deno.test({
         const flags = ["parquet", "--partition", partition, "-o", tables];
         await outputOf("export", ...flags, ...files);
       }
-      // Names of all recordings at once.
+      // Names of all recordings together.
       await outputOf("symbols", "table", tables);
       const out = `${folder}/out`;
       const cluster = "local-cluster[2,1,1024]";

@@ -1,4 +1,7 @@
-/** Branches of branch stacks, counted by function and flags, beside `perf report --branch-stack`. */
+/**
+ * Branches of branch stacks, counted by function and flags, compared with `perf report
+ * --branch-stack`.
+ */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import {
@@ -19,7 +22,7 @@ import { inFolder, tool } from "../support/tool.ts";
 const root = new URL("../../", import.meta.url).pathname;
 const SEPARATOR = "\x01";
 
-/** A file that a process maps where another one was. */
+/** A file that a process maps over another one. */
 function mapped(filename: string, time: bigint): Item {
   const body = { pid: 7, tid: 7, addr: 0x400000n, len: 0x4000n, pgoff: 0n, filename };
   const sample_id = { pid: 7, tid: 7, time };
@@ -28,7 +31,7 @@ function mapped(filename: string, time: bigint): Item {
 
 /** All keys of branches. */
 const ALL_KEYS = "comm,tid,dso_from,symbol_from,dso_to,symbol_to,mispredict,cycles,in_tx,abort";
-/** Keys that are asked for together, as `--sort` of both names them. */
+/** Combinations of keys, in `--sort` of both tools. */
 const KEYS = [
   ALL_KEYS,
   "symbol_from,symbol_to",
@@ -36,10 +39,10 @@ const KEYS = [
   "dso_to,symbol_to",
   "addr_from,addr_to",
   "addr_to,mispredict",
-  // perf writes `sym` without a name as an address in the process here, and elsewhere as one in the object.
+  // perf prints an unnamed `sym` as an address in the process here, elsewhere as one in the object.
   "comm,dso",
 ];
-/** Keys that are functions, whose text has where it runs before it. */
+/** Keys of functions, whose text begins with their level. */
 const FUNCTIONS = new Map([
   ["symbol_from", "level_from"],
   ["symbol_to", "level_to"],
@@ -47,12 +50,15 @@ const FUNCTIONS = new Map([
   ["addr_to", "level_addr_to"],
 ]);
 
-/** Adds up rows of one text: perf has a row for each address, also where its offset in the object is the same. */
+/**
+ * Adds up rows with the same text: perf has a row per address, even if the offset in the object is
+ * equal.
+ */
 class Rows {
   readonly sums = new Map<string, number>();
 
   add(cells: readonly string[], samples: number): void {
-    // That of the recording machine: perf looks its functions up in its own.
+    // The recording machine's vdso: perf looks up its functions in its own.
     if (cells.includes("[vdso]")) return;
     const key = cells.join("\t");
     this.sums.set(key, (this.sums.get(key) ?? 0) + samples);
@@ -64,12 +70,12 @@ class Rows {
 }
 
 /**
- * An address without a function, by itself: where nothing was mapped, perf says that it is of a guest, and writes no
- * `0x`; here it is of the process or the kernel.
+ * An address without a function. If it is unmapped, perf prints it as a guest's, without `0x`; here
+ * it is a process's or the kernel's.
  */
 const byItself = (cell: string) =>
   cell.replace(/^\[.\] (?:0x)?([0-9a-f]{16})$/, "$1")
-    // The PLT of a static program, whose entries have no names: perf takes them for the function before.
+    // The PLT of a static program, whose stubs have no names: perf uses the function before.
     .replace(/^\[.\] (?:\*ABS\*.*@plt|_init)$/, "[.] PLT");
 
 async function perfRows(
@@ -89,12 +95,12 @@ async function perfRows(
       "-t",
       SEPARATOR,
     ],
-    // perf cuts names of objects at the width of their column's title, unless it is told a width.
+    // perf truncates names of objects to the width of the column's title, unless a width is given.
     ...["-w", Array(2 + keys.split(",").length).fill(200).join(), "--kallsyms", kallsyms],
   ], path);
   assertEquals(output?.code, 0, `${path}: ${output?.stderr}`);
   const rows = new Rows();
-  // Each byte is a character of it; names may be UTF-8.
+  // One character per byte, since names may be UTF-8.
   const bytes = Uint8Array.from(output?.stdout ?? "", (letter) => letter.charCodeAt(0));
   for (const line of new TextDecoder().decode(bytes).split("\n")) {
     if (line.startsWith("#") || !line.includes(SEPARATOR)) continue;
@@ -102,14 +108,14 @@ async function perfRows(
     rows.add(
       cells.map((cell, i) => {
         const key = keys.split(",")[i];
-        // It writes no distance of 0.
+        // perf does not print a distance of 0.
         if (key === "addr_from" || key === "addr_to") {
           return cell.replace(/^(\[.\] \w+)$/, "$1+0x0");
         }
-        // Its `pid` is TID:COMM.
+        // perf's `pid` is TID:COMM.
         if (key === "tid") return cell.replace(/:.*/, "");
         if (key !== "cycles") return byItself(cell);
-        // "-" where they are not known; from 2^15 on it prints them as negative.
+        // "-" for unknown cycles; from 2^15 on perf prints them as negative.
         return cell === "-" ? "0" : String(Number(cell) & 0xffff);
       }),
       Number(samples),
@@ -143,7 +149,7 @@ async function ownRows(
   return rows.sorted();
 }
 
-/** What both read, without those that perf takes seconds for. */
+/** Recordings that both read, without those that take perf seconds. */
 const files = (): string[] => [
   ...corpusFiles().filter(({ row, sound }) =>
     row["lbr"] === "1" && sound && row["report_rc"] === "0" && Number(row["bytes"]) < 1e6
@@ -153,11 +159,11 @@ const files = (): string[] => [
 ];
 
 Deno.test({
-  name: "funcs: branches are counted as perf report -b counts them, on all files that have some",
+  name: "funcs: branches are counted as in perf report -b, on all files with branches",
   ...ignored(noPerf()),
   fn: () =>
     inFolder(async (folder) => {
-      // The recordings are of other kernels, and perf would take this one's symbols for some.
+      // The recordings are of other kernels, for which perf would use this kernel's symbols.
       const kallsyms = `${folder}/kallsyms`;
       Deno.writeTextFileSync(kallsyms, "");
       let [compared, rows] = [0, 0];
@@ -177,7 +183,7 @@ Deno.test({
 const canMake = found("gcc") !== undefined && found("objdump") !== undefined;
 
 Deno.test({
-  name: "funcs: branches between functions that have names, as perf report -b",
+  name: "funcs: branches between named functions equal those of perf report -b",
   ...ignored(noPerf() ?? (canMake ? undefined : "gcc or objdump is not installed")),
   fn: () =>
     inFolder(async (folder) => {
@@ -186,7 +192,7 @@ Deno.test({
       Deno.writeTextFileSync(kallsyms, "");
       let rows = 0;
       for (const keys of KEYS) {
-        // No build id was recorded: the mark is of text alone, names in JSON have none.
+        // No build id was recorded. Text has a mark for that; names in JSON have none.
         const ours = await ownRows(data, keys, kallsyms);
         assertEquals(ours, await perfRows(data, keys, kallsyms), keys);
         assertEquals(await ownRows(data, keys, kallsyms, "2"), ours, "two threads");
@@ -197,10 +203,10 @@ Deno.test({
       assertStringIncludes(err, "(100.00% of ends of branches) are not verified");
       assertStringIncludes(out, "6400 branches");
       assertStringIncludes(out, "[.] work");
-      // Lines are those of the addresses, at both ends.
+      // Lines are at the exact addresses of both ends.
       const lines = await tool("funcs", ["--sort", "srcline_from,srcline_to", "--json", data]);
       assertStringIncludes(lines.out, "work.c:");
-      // A filter keeps branches from and to what it names.
+      // A filter keeps branches from and to the named functions.
       const kept = await tool("funcs", [
         "--sort",
         "symbol_from,symbol_to",
@@ -218,7 +224,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "funcs: branches of Intel PT are those of perf report -b --itrace=bl",
+  name: "funcs: branches of Intel PT equal those of perf report -b --itrace=bl",
   ...ignored(noPerf() ?? cannotStep()),
   fn: () =>
     inFolder(async (folder) => {
@@ -233,8 +239,8 @@ Deno.test({
         const data = `${folder}/${program}.data`;
         const encoded = encodeProgram(stepped, variant);
         Deno.writeFileSync(data, await steppedFile(stepped, encoded, variant));
-        // Of addresses of ends perf cuts the distance off where a name is long, and calls stubs by what is before them: they
-        // are compared on branch stacks.
+        // With long names perf truncates the distance of an address, and it names stubs by the
+        // symbol before: compared on branch stacks only.
         for (const keys of KEYS.filter((keys) => !keys.includes("addr_"))) {
           const ours = await ownRows(data, keys, kallsyms);
           assertEquals(ours, await perfRows(data, keys, kallsyms, "--itrace=bl"), keys);
@@ -243,7 +249,7 @@ Deno.test({
         const { code, out, err } = await tool("funcs", ["-b", "--pt", data]);
         assertEquals(code, 0, err);
         branches += Number(/branches: (\d+) branches/.exec(out)?.[1]);
-        // What --cpu, --time and the like leave out is not counted.
+        // Branches excluded by --cpu, --time and similar flags are not counted.
         const none = await tool("funcs", ["-b", "--tid", "1", data]);
         assertEquals(none.code, 1);
         assertStringIncludes(none.err, "no branches in its Intel PT");
@@ -256,7 +262,7 @@ Deno.test({
     }),
 });
 
-Deno.test("funcs: branches exclude call chains and times, and have to be there", async () => {
+Deno.test("funcs: branches exclude call chains and times, and must be recorded", async () => {
   const data = `${root}fixtures/recorded/callchain.perf.data`;
   for (const flag of ["--children", "--call-graph=caller", "--weight=off-cpu"]) {
     const { code, err } = await tool("funcs", ["-b", flag, data]);
@@ -268,7 +274,7 @@ Deno.test("funcs: branches exclude call chains and times, and have to be there",
   assertStringIncludes(err, "no samples with branches; perf record -b records them");
 });
 
-Deno.test("funcs: branches of a big-endian recording are those of the little-endian one", () =>
+Deno.test("funcs: branches of a big-endian recording equal those of the little-endian one", () =>
   inFolder(async (folder) => {
     const kallsyms = `${folder}/kallsyms`;
     Deno.writeTextFileSync(kallsyms, "");
@@ -281,7 +287,7 @@ Deno.test("funcs: branches of a big-endian recording are those of the little-end
     assert((little?.length ?? 0) >= 2);
   }));
 
-Deno.test("funcs: the same branch is of what was mapped there at its time, in a file and a pipe", () =>
+Deno.test("funcs: a branch belongs to the mapping at its time, in a file and a pipe", () =>
   inFolder(async (folder) => {
     const flags = { mispred: false, predicted: true, in_tx: false, abort: false, cycles: 0 };
     const rest = { type: 0, spec: 0, new_type: 0, priv: 0 };

@@ -1,4 +1,7 @@
-/** `funcs -g`: rows and their stacks are those of `perf report -g folded`, on a recording made here. */
+/**
+ * `funcs -g`: rows and their stacks equal those of `perf report -g folded`, on a recording made
+ * here.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { OWN_START, WITHOUT_LIBRARIES } from "../support/recorded_program.ts";
@@ -16,7 +19,7 @@ __attribute__((noinline)) long both(int d) { sink += spin(3000); return odd(d) +
 int main(void) { for (int i = 0; i < 4000; i++) sink += even(i % 5) + both(i % 3); return 0; }
 `;
 
-/** What has no function goes by an address, which counts otherwise here. */
+/** Code without a function is printed as an address, which differs between both tools. */
 const named = (name: string): string => /^(0|0x[0-9a-f]+|[0-9a-f]{6,})$/.test(name) ? "?" : name;
 
 /** Samples by row and path: `spin: main;even;spin`. */
@@ -53,7 +56,7 @@ function ourChains(text: string): Chains {
 const sorted = (chains: Chains): string[] => [...chains].map((pair) => pair.join(" ")).sort();
 
 Deno.test({
-  name: "funcs -g: caller and callee, with and without --children, are those of perf",
+  name: "funcs -g: caller and callee, with and without --children, equal perf's",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
@@ -108,7 +111,7 @@ Deno.test("funcs -g: wrong orders are usage errors", async () => {
   assert(/→|├/.test(out), out);
 });
 
-Deno.test("funcs -g: stacks are the same functions, whatever rows are grouped by", async () => {
+Deno.test("funcs -g: stacks have the same functions for any grouping of rows", async () => {
   const path = new URL("../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
   const stacks = async (keys: string): Promise<string[]> => {
     const { out } = await tool("funcs", ["--json", "-g", "caller", "--sort", keys, path]);
@@ -126,7 +129,8 @@ Deno.test("funcs -g: stacks are the same functions, whatever rows are grouped by
     expected.length >= 5 && expected.some((stack) => stack.includes("main")),
     expected.join("\n"),
   );
-  // With srcline and srcfile a caller is the call itself, which may be of the function before.
+  // With srcline and srcfile a caller's address is that of the call, which may be in the function
+  // before.
   const others = ["comm", "dso", "pid", "cpu", "comm,tid"];
   for (const keys of others) assertEquals(await stacks(keys), expected, keys);
 });

@@ -1,4 +1,4 @@
-/** Values that few samples have, as keys of `funcs`, beside `perf report --sort`. */
+/** Rare values of samples as keys of `funcs`, compared with `perf report --sort`. */
 import { emptyAttr, type Feature } from "@perfdata/format";
 import {
   PERF_SAMPLE_CGROUP,
@@ -41,7 +41,7 @@ const KEYS = [
   "socket,cgroup",
 ];
 
-/** Samples of two processes in cgroups with a name, one without, and none. */
+/** Samples of two processes in named cgroups, an unnamed one, and none. */
 async function recordings() {
   const numbers = new Numbers(8);
   const any = <T>(list: readonly T[]): T => list[numbers.below(list.length)] as T;
@@ -63,7 +63,7 @@ async function recordings() {
           misc: 2,
           body: {
             ...{ ip: BigInt(any([0x401000, 0x401010, 0x7fff12345678])), pid, tid: pid },
-            // Up to half a second, past the first 32 bits.
+            // Up to half a second, beyond the first 32 bits.
             ...{ time: 0xfff00000n + BigInt(1_700_000 * (i + 1)), period: 5n },
             ...{ cpu: numbers.below(3), res: 0 },
             weight: BigInt(numbers.below(4)),
@@ -74,7 +74,7 @@ async function recordings() {
         },
       } as Item;
     }),
-    // It is named at the end, as what perf meets last.
+    // Named at the end, since perf uses the last record.
     cgroup(0x1_0000_0007n, "/another"),
   ];
   const attr = {
@@ -113,13 +113,13 @@ async function ownRows(path: string, keys: string, ...more: string[]): Promise<s
   }).sort();
 }
 
-/** A cell without blanks around it; sockets have three digits with perf. */
+/** A cell without surrounding blanks; perf prints sockets with three digits. */
 function plain(cell: string): string {
   return cell.trim().replace(/ +/g, " ").replace(/^0+(?=\d+$)/, "");
 }
 
 async function perfRows(path: string, keys: string, isNewer = false): Promise<string[]> {
-  // With -F, newer ones have columns of some of these names that are averages.
+  // With -F, newer perfs use some of these names for columns of averages.
   const what = isNewer ? ["-n", "-F+period", "-s", keys] : ["-F", `sample,period,${keys}`];
   const output = await (isNewer ? newerPerfText : perfText)([
     ...["report", "--stdio", ...what, "-t", SEPARATOR],
@@ -133,7 +133,7 @@ async function perfRows(path: string, keys: string, isNewer = false): Promise<st
 }
 
 Deno.test({
-  name: "funcs: cgroup, addr, transaction and the like are keys as of perf report --sort",
+  name: "funcs: cgroup, addr, transaction and similar keys equal those of perf report --sort",
   ...ignored(noPerf()),
   fn: () =>
     inFolder(async (folder) => {
@@ -156,14 +156,14 @@ Deno.test({
     }),
 });
 
-/** Keys of what the three parts of a weight are, and those that perf 6.1 does not know. */
+/** Keys of the three parts of a weight, including those that perf 6.1 does not know. */
 const WEIGHT_KEYS = ["local_ins_lat", "ins_lat,comm", "weight,local_ins_lat"];
-/** perf 6.1 knows the third part on POWER alone. */
+/** perf 6.1 supports the third part only on POWER. */
 const NEWER_KEYS = [
   ...["local_retire_lat", "retire_lat,comm", "local_p_stage_cyc", "p_stage_cyc", "ins_lat,comm"],
 ];
 
-/** Samples whose weights have three parts. */
+/** Samples with three-part weights. */
 async function weights(): Promise<Uint8Array> {
   const numbers = new Numbers(11);
   const accesses = Array.from({ length: 200 }, () => ({
@@ -184,7 +184,8 @@ async function weights(): Promise<Uint8Array> {
 }
 
 Deno.test({
-  name: "funcs: the parts of weights, each and summed up, are keys as of perf report --sort",
+  name:
+    "funcs: keys of the parts of weights, single and summed up, equal those of perf report --sort",
   ...ignored(noPerf()),
   fn: () =>
     inFolder(async (folder) => {
@@ -201,7 +202,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "funcs: the third part of weights is a key as of perf report --sort of 6.12",
+  name: "funcs: the key of the third part of weights equals that of perf report --sort of 6.12",
   ...ignored(noNewerPerf()),
   fn: () =>
     inFolder(async (folder) => {
@@ -219,7 +220,7 @@ Deno.test({
 
 const canCompile = notInstalled("gcc", "nm", "objdump");
 
-/** Rows of keys that have functions in them, by key and how far in an object that was looked at they are. */
+/** Rows of keys with functions, by key and offset in the checked object. */
 async function functionRows(path: string, keys: string): Promise<Map<string, number>> {
   const { code, out, err } = await tool("funcs", [
     ...["--sort", keys, "--json", "--no-inline", path],
@@ -234,7 +235,7 @@ async function functionRows(path: string, keys: string): Promise<Map<string, num
 }
 
 Deno.test({
-  name: "funcs: symoff is the distance from a function's start, symbol_size what nm -S prints",
+  name: "funcs: symoff is the distance from a function's start, symbol_size the size in nm -S",
   ...ignored(canCompile),
   fn: () =>
     inFolder(async (folder) => {
@@ -269,7 +270,7 @@ Deno.test({
     }),
 });
 
-/** Recordings with tracepoints: of the fixtures, and small ones of others. */
+/** Recordings with tracepoints: those of the fixtures, and small ones of others. */
 const TRACED = [
   ...["tracepoint"].map((name) =>
     new URL(`../../fixtures/recorded/${name}.perf.data`, import.meta.url).pathname
@@ -280,7 +281,7 @@ const TRACED = [
 ];
 
 Deno.test({
-  name: "funcs: trace, the text of tracepoints, is a key as of perf report --sort",
+  name: "funcs: trace, the text of tracepoints, equals that of perf report --sort",
   ...ignored(noPerf()),
   fn: async () => {
     let rows = 0;
@@ -310,7 +311,7 @@ Deno.test({
   },
 });
 
-Deno.test("funcs: values of samples are no keys of branches and of times", async () => {
+Deno.test("funcs: keys of samples' values are refused for branches and times", async () => {
   const path = new URL("../../fixtures/recorded/switch.perf.data", import.meta.url).pathname;
   for (
     const args of [
@@ -325,7 +326,7 @@ Deno.test("funcs: values of samples are no keys of branches and of times", async
   }
 });
 
-Deno.test("funcs: a key that no sample has a value of is said to be one", async () => {
+Deno.test("funcs: a key that no sample has a value for is reported", async () => {
   const path = new URL("../../fixtures/recorded/clock.perf.data", import.meta.url).pathname;
   const flags = { cgroup: "--all-cgroups", phys_daddr: "--phys-data", local_weight: "--weight" };
   for (const [key, flag] of Object.entries(flags)) {

@@ -1,4 +1,4 @@
-/** Accesses to memory, counted by where the data was, beside `perf report --mem-mode`. */
+/** Memory accesses counted by data, compared with `perf report --mem-mode`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { found, run, segments } from "../support/branch_recording.ts";
@@ -31,14 +31,14 @@ const KEYS = [
   "code_page_size,locked",
 ];
 
-/** Sums of rows of one text: perf has a row for each address as a process sees it. */
+/** Adds up rows with the same text: perf has a row per address in a process. */
 function sums(rows: readonly { key: string; samples: number; overhead: string }[]): string[] {
   const all = new Map<string, number>();
   for (const { key, samples } of rows) all.set(key, (all.get(key) ?? 0) + samples);
   return [...all].map(([key, samples]) => `${samples}\t${key}`).sort();
 }
 
-/** The address that the object has, of one that a process has: perf prints this of data without a name. */
+/** The object's address for a process's address, which perf prints for unnamed data. */
 type ToObject = (address: string) => string;
 
 async function perfRows(path: string, keys: string, kallsyms: string, toObject: ToObject) {
@@ -53,7 +53,7 @@ async function perfRows(path: string, keys: string, kallsyms: string, toObject: 
     if (line.startsWith("#") || !line.includes(SEPARATOR)) continue;
     const [overhead = "", samples = "", ...cells] = line.split(SEPARATOR);
     const key = cells.map((cell, i) => {
-      // Where code runs that accessed it, not where the data is.
+      // Level of the accessing code, not of the data.
       const text = cell.trim().replace(/^\[.\] /, "");
       if (!/daddr|iaddr|dcacheline/.test(names[i] ?? "") || names[i] === "dso_daddr") return text;
       const hex = text.replace(/^([0-9a-f]{16})$/, "0x$1");
@@ -76,7 +76,10 @@ async function ownRows(path: string, keys: string, kallsyms: string, ...more: st
   });
 }
 
-/** Levels as processors report them: perf joins those that differ in their number alone, and shows one. */
+/**
+ * Memory levels as processors report them. perf merges those that differ only in their number, and
+ * shows one.
+ */
 const LEVELS = [
   { lvl: 1 | 0 },
   { lvl: 2 | 8, num: 1 },
@@ -113,7 +116,7 @@ function accesses(numbers: Numbers, data: readonly number[], code: readonly numb
   });
 }
 
-/** Compares all lists of keys; returns how many rows. */
+/** Compares all lists of keys. Returns the number of rows. */
 async function compare(path: string, kallsyms: string, toObject: ToObject): Promise<number> {
   let rows = 0;
   for (const keys of KEYS) {
@@ -121,7 +124,7 @@ async function compare(path: string, kallsyms: string, toObject: ToObject): Prom
     const theirs = await perfRows(path, keys, kallsyms, toObject);
     assertEquals(sums(ours), sums(theirs), keys);
     if (ours.length === theirs.length) {
-      // Shares are of weights.
+      // Shares are shares of weights.
       const shares = (all: typeof ours) =>
         all.map(({ key, overhead }) => `${key}\t${overhead}`).sort();
       assertEquals(shares(ours), shares(theirs), keys);
@@ -133,7 +136,7 @@ async function compare(path: string, kallsyms: string, toObject: ToObject): Prom
 }
 
 Deno.test({
-  name: "funcs --mem: accesses are counted as perf report --mem-mode counts them",
+  name: "funcs --mem: accesses are counted as in perf report --mem-mode",
   ...ignored(noPerf()),
   fn: () =>
     inFolder(async (folder) => {
@@ -155,7 +158,7 @@ Deno.test({
         Deno.writeFileSync(path, await memoryRecording({ mappings, accesses: list, isStruct }));
         rows += await compare(path, kallsyms, toObject);
         if (!isStruct) continue;
-        // The same of a machine of the other byte order.
+        // The same for a machine of the other byte order.
         const big = `${folder}/${isStruct}-be.data`;
         Deno.writeFileSync(
           big,
@@ -183,7 +186,7 @@ int main(int n, char **v) { return get(n) + put(n); }
 const missing = ["gcc", "readelf", "nm"].find((program) => found(program) === undefined);
 
 Deno.test({
-  name: "funcs --mem: variables and functions that have names, as perf report --mem-mode",
+  name: "funcs --mem: variables and functions with names equal those of perf report --mem-mode",
   ...ignored(noPerf() ?? (missing === undefined ? undefined : `${missing} is not installed`)),
   fn: () =>
     inFolder(async (folder) => {
@@ -214,7 +217,7 @@ Deno.test({
       const path = `${folder}/work.data`;
       Deno.writeFileSync(path, await memoryRecording({ mappings, accesses: list }));
       let rows = 0;
-      // perf adds where it has mapped a line to where the symbol is in the file.
+      // perf adds the mapping's address of a line to the symbol's address in the file.
       for (const keys of KEYS.filter((keys) => !keys.includes("dcacheline"))) {
         const ours = await ownRows(path, keys, kallsyms);
         assertEquals(sums(ours), sums(await perfRows(path, keys, kallsyms, (text) => text)), keys);
@@ -226,7 +229,7 @@ Deno.test({
         assertStringIncludes(out, text);
       }
       assertStringIncludes(err, "are not verified");
-      // A filter is about the code.
+      // A filter applies to the code.
       const kept = await tool(
         "funcs",
         ["--mem", "--sort", "sym,symbol_daddr", "--symbol", "get"]
@@ -245,14 +248,14 @@ Deno.test({
         sums(retired),
         sums([...latencies].map(([key, samples]) => ({ key, samples, overhead: "" }))),
       );
-      // Lines of cache are those of the object: 64 bytes each.
+      // Cache lines are those of the object: 64 bytes each.
       const lines = await ownRows(path, "dcacheline,dso_daddr", kallsyms);
       assert(lines.every(({ key }) => /^0x[0-9a-f]{14}[048c]0\t/.test(key)), lines[0]?.key);
     }),
 });
 
 Deno.test({
-  name: "funcs --mem: recordings of others, as perf report --mem-mode",
+  name: "funcs --mem: recordings of other machines equal perf report --mem-mode",
   ...ignored(noPerf() ?? (corpusFiles().length === 0 ? "no corpus" : undefined)),
   fn: () =>
     inFolder(async (folder) => {

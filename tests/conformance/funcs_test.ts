@@ -16,14 +16,14 @@ import { noRecording } from "../support/recorded_program.ts";
 const root = new URL("../../", import.meta.url).pathname;
 const SEPARATOR = "\x01";
 
-/** A row in the form in which both sides are compared. */
+/** A row in a form in which both sides can be compared. */
 interface Row {
   /** Event, samples, period, share, object, symbol. */
   readonly key: string;
   readonly comm: string;
 }
 
-/** What `perf report` prints as fields, by event; events without samples are not counted. */
+/** Fields printed by `perf report`, by event, without events without samples. */
 function perfRows(text: string): Row[] {
   const rows: Row[] = [];
   let event = -1;
@@ -33,7 +33,7 @@ function perfRows(text: string): Row[] {
     const [overhead, samples, period, comm, dso, sym] = line.split(SEPARATOR)
       .map((cell) => cell.trim());
     if (sym === undefined) continue;
-    // A mapping of the recording machine's vdso: perf looks its functions up in its own vdso.
+    // A mapping of the recording machine's vdso: perf looks up its functions in its own vdso.
     if (dso === "[vdso]") continue;
     rows.push({ key: [event, samples, period, overhead, dso, sym].join("\t"), comm: comm ?? "" });
   }
@@ -64,23 +64,23 @@ function ownRows(rows: readonly FunctionRow[]): Row[] {
   return own;
 }
 
-/** Whether two rows say the same, one of them in other words. */
+/** Whether two rows are equal apart from known differences in wording. */
 function sameInOtherWords(perf: Row, own: Row): boolean {
   const [perfSym = "", ownSym = ""] = [perf.key, own.key].map((key) =>
     key.slice(key.lastIndexOf("\t") + 1)
   );
   const rest = (row: Row, sym: string) => row.key.slice(0, row.key.length - sym.length);
   if (rest(perf, perfSym) !== rest(own, ownSym)) return false;
-  // perf cuts a command that got longer after its column's width was taken.
+  // perf truncates a command that became longer after the column's width was determined.
   if (perf.comm !== own.comm && !own.comm.startsWith(perf.comm)) return false;
   if (perfSym === ownSym) return true;
-  // PLT stubs: of local IFUNCs perf knows no name, and none at all in some sections.
+  // PLT stubs: perf has no names for local IFUNCs, and for none in some sections.
   return ownSym.endsWith("@plt") && /@plt$| 0x[0-9a-f]+$/.test(perfSym);
 }
 
 interface Comparison {
   readonly rows: number;
-  /** The same in other words. */
+  /** A row in normalized wording. */
   readonly worded: number;
   readonly missing: Row[];
   readonly extra: Row[];
@@ -105,8 +105,8 @@ function compare(perf: readonly Row[], own: readonly Row[]): Comparison {
 }
 
 /**
- * What differs once PLT stubs are added up by object: of those in some sections, as .plt.got, perf
- * knows no name and has a row an address, or one name for several.
+ * Differences after adding up PLT stubs by object: in some sections, such as .plt.got, perf has no
+ * names and a row per address, or one name for several.
  */
 function withoutStubs({ missing, extra }: Comparison): [Row[], Row[]] {
   const isStub = ({ key }: Row) => /@plt$| 0x[0-9a-f]+$/.test(key);
@@ -124,7 +124,7 @@ function withoutStubs({ missing, extra }: Comparison): [Row[], Row[]] {
   return [missing.filter((row) => !isStub(row)), extra.filter((row) => !isStub(row))];
 }
 
-/** A row of `perf report --children`, or one of ours in the same words. */
+/** A row of `perf report --children`, or one of ours in its wording. */
 interface ChildrenRow {
   readonly event: number;
   readonly children: string;
@@ -172,15 +172,15 @@ function ownChildrenRows(rows: readonly FunctionRow[]): ChildrenRow[] {
 }
 
 /**
- * What of the rows is compared: those with a symbol one by one; of those without, what was sampled in
- * them, by command and object, since perf distinguishes callers by the address in their process.
+ * The compared rows: those with a symbol one by one; of others, the sum of their own samples by
+ * command and object, since perf distinguishes callers by their address in the process.
  */
 function comparable(rows: readonly ChildrenRow[]): Row[] {
   const found: Row[] = [];
   const unnamed = new Map<string, Omit<ChildrenRow, "children" | "overhead" | "sym">>();
   for (const row of rows) {
     const { event, children, overhead, samples, period, comm, dso, sym } = row;
-    // A mapping of the recording machine's vdso: perf looks its functions up in its own vdso.
+    // A mapping of the recording machine's vdso: perf looks up its functions in its own vdso.
     if (dso === "[vdso]") continue;
     if (!/^\[.\] (0x)?[0-9a-f]{8,}$/.test(sym)) {
       found.push({ key: [event, children, overhead, samples, period, dso, sym].join("\t"), comm });
@@ -200,7 +200,7 @@ function comparable(rows: readonly ChildrenRow[]): Row[] {
   return found;
 }
 
-/** The rows of a file; none of this machine's kernel where `kallsyms` is a file without symbols. */
+/** The rows of a file; without this machine's kernel if `kallsyms` is a file without symbols. */
 async function functionsOf(
   path: string,
   kallsyms?: string,
@@ -215,14 +215,14 @@ async function functionsOf(
     parameters: false,
     debugInformation: options.inline === true || options.sort?.includes("srcline") === true,
     ...(kallsyms === undefined ? {} : { kallsyms }),
-    // Without the names that recordings of simpleperf and hiperf hold: perf does not know those.
+    // Without the names in recordings of simpleperf and hiperf, which perf does not know.
     machine: { release: engine.recorded.release, arch: engine.recorded.arch },
   });
   const table = await functionTable(engine, counts, resolver, options);
   return Array.from(table.rows, (row) => table.row(row));
 }
 
-/** What perf says of a file, in its own words. */
+/** perf's rows of a file. */
 async function perfReport(path: string, kallsyms?: string): Promise<Row[] | undefined> {
   const text = await perfReportText(path, kallsyms, [
     ...["-F", "overhead,sample,period,comm,dso,sym", "--no-children"],
@@ -230,7 +230,7 @@ async function perfReport(path: string, kallsyms?: string): Promise<Row[] | unde
   return text === undefined ? undefined : perfRows(text);
 }
 
-/** The same with what functions called. */
+/** perf's rows of a file, with callees. */
 async function perfChildren(path: string, kallsyms?: string): Promise<ChildrenRow[] | undefined> {
   const text = await perfReportText(path, kallsyms, [
     ...["-F", "overhead_children,overhead,sample,period,comm,dso,sym", "--children", "--no-inline"],
@@ -261,8 +261,8 @@ async function perfReportText(
 }
 
 /**
- * Fixtures in which samples of a guest have the address of others. Here they are in totals only; perf
- * does so as well, unless a row with their address is there before them: then it counts them in it.
+ * Fixtures in which samples of a guest have the address of others. Here they are only in totals; in
+ * perf too, unless a row with their address exists before: then perf counts them in it.
  */
 const GUESTS_AMONG_OTHERS = ["edges.perf.data", "edges-be.perf.data"];
 
@@ -283,7 +283,7 @@ Deno.test({
   ignore: noPerf,
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
-    // The recordings are of other kernels, and perf would take this one's symbols for some.
+    // The recordings are of other kernels, for which perf would use this kernel's symbols.
     const kallsyms = `${folder}/kallsyms`;
     Deno.writeTextFileSync(kallsyms, "");
     let [files, rows, worded] = [0, 0, 0];
@@ -324,8 +324,8 @@ const PERF_SAMPLE_STACK_USER = 1n << 13n;
 const PERF_SAMPLE_BRANCH_CALL_STACK = 1n << 11n;
 
 /**
- * Whether all samples of a file have call chains, and none is made of something else. For an event
- * without them, perf counts the chain that it looked at last.
+ * Whether all samples of a file have call chains, none of them synthesized. For an event without
+ * call chains, perf counts the last chain that it read.
  */
 async function hasChains(path: string): Promise<boolean> {
   using source = fileSource(path);
@@ -396,7 +396,8 @@ Deno.test({
       const perf = await perfChildren(`${folder}/data`);
       assert(perf !== undefined);
       const own = ownChildrenRows(await functionsOf(`${folder}/data`, undefined, {}, true));
-      // PLT stubs that perf has no name for, as those of .plt.got, are among its rows without a function.
+      // PLT stubs without a name in perf, such as those of .plt.got, are among its rows without a
+      // function.
       const unknown = new Set(
         compare(comparable(perf), comparable(own)).extra
           .filter(({ key }) => key.endsWith("@plt")).map(({ key, comm }) => `${key}\t${comm}`),
@@ -468,7 +469,7 @@ fn main() {
     assert!(words.len() == 977);
 }`;
 
-/** Whether a program is installed; that it is not is printed. */
+/** Whether a program is installed. A missing one is printed. */
 for (
   const [language, file, source, compiler] of [
     ["C", "spin.c", C, ["gcc", "-O2", "-g"]],
@@ -483,7 +484,8 @@ for (
     async fn() {
       const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
       try {
-        // All lines have numbers of two digits: perf cuts a cell that is wider than an earlier one.
+        // All lines have numbers of two digits, since perf truncates a cell that is wider than an
+        // earlier one.
         Deno.writeTextFileSync(`${folder}/${file}`, "\n".repeat(10) + source);
         const run = (command: string, args: string[]) => {
           const { success, stderr } = new Deno.Command(command, { args, cwd: folder }).outputSync();
@@ -492,7 +494,7 @@ for (
         run(program, [...flags, file, "-o", "spin"]);
         run("perf", ["record", "-B", "-e", "cpu-clock", "-F", "2000", "-o", "data", "./spin"]);
         const perf = await perfReport(`${folder}/data`);
-        // Nearly all time is spent in one function: whether others are hit is chance.
+        // Nearly all time is spent in one function; whether others are sampled is chance.
         assert(perf !== undefined && perf.length > 0);
         const own = await functionsOf(`${folder}/data`);
         const found = compare(perf, ownRows(own));
@@ -501,13 +503,13 @@ for (
             `other words, ${found.missing.length} differ`,
         );
         assertEquals(withoutStubs(found), [[], []]);
-        if (language !== "C") return; // inlined code: perf names the line of the innermost call
+        if (language !== "C") return; // inlined code: perf prints the line of the innermost call
 
         const lines = await perfText([
           ...["report", "--stdio", "-F", "sample,dso,sym,srcline", "--full-source-path"],
           ...["-g", "none", "--no-children", "-t", SEPARATOR],
         ], `${folder}/data`);
-        const isOwn = (sym = "") => /(main|spin)$/.test(sym); // those that have debug information
+        const isOwn = (sym = "") => /(main|spin)$/.test(sym); // functions with debug information
         const expected = (lines?.stdout ?? "").split("\n")
           .map((line) => line.split(SEPARATOR).map((cell) => cell.trim()))
           .filter(([, dso, sym]) => dso === "spin" && isOwn(sym))
@@ -554,7 +556,7 @@ int main(void) {
 }`;
 
 Deno.test({
-  name: "funcs: with --inline, rows are the functions and lines that addr2line finds inlined",
+  name: "funcs --inline: rows are the functions and lines that addr2line finds inlined",
   ...ignored(noRecording() ?? notInstalled("addr2line")),
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
@@ -638,13 +640,13 @@ Deno.test("funcs: damage is reported once, however often the file is read", asyn
   }
 });
 
-/** Runs the command; what it prints, as lines. */
+/** Runs the command. Returns the lines of its output. */
 async function funcs(...args: string[]): Promise<{ code: number; lines: string[]; err: string }> {
   const { code, out, err } = await tool("funcs", args);
   return { code, lines: out.trimEnd().split("\n"), err };
 }
 
-Deno.test("funcs: CSV and JSON have shares in one unit, and columns off a terminal stay columns", async () => {
+Deno.test("funcs: CSV and JSON have shares in one unit, and columns outside of a terminal stay columns", async () => {
   const file = `${root}fixtures/recorded/two-events.perf.data`;
   const csv = (await funcs("--csv", file)).lines.slice(1).map((line) => Number(line.split(",")[1]));
   const json = (await funcs("--json", file)).lines.map((line) => JSON.parse(line).overhead);
@@ -658,7 +660,7 @@ Deno.test("funcs: CSV and JSON have shares in one unit, and columns off a termin
   for (const line of rows) assert(/\s{2}\S/.test(line.slice(at - 2, at + 1)), line);
 });
 
-Deno.test("funcs: filters that match nothing, and events that are not there, are reported", async () => {
+Deno.test("funcs: filters without a match, and missing events, are reported", async () => {
   const file = `${root}fixtures/recorded/callchain.perf.data`;
   const none = await funcs("--dso", "/^nothing$/", file);
   assertEquals(none.code, 1);

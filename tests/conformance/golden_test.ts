@@ -6,7 +6,7 @@ import { skipped } from "../support/ignored.ts";
 
 /**
  * Another parser's text of the same files: the protocol buffers that google/perf_data_converter
- * keeps next to its test data. Each event there has its record header and its decoded fields.
+ * stores beside its test data. Each event has its record header and decoded fields.
  */
 const FOLDER = `${corpusFolder}/google__perf_data_converter/golden/src/quipper/testdata`;
 
@@ -25,7 +25,7 @@ function goldenEvents(text: string): string[] {
       if (path.length === 1) lines = [];
     } else if (trimmed === "}") {
       if (path.length === 1 && path[0] === "events") {
-        // Without an index in the file it still gives one, and says so next to it.
+        // Without an index in the file the parser still prints one, and says so.
         const none = lines.includes("sample_event.no_hw_idx: true");
         const kept = lines.filter((line) => !/\.no_hw_idx: /.test(line));
         events.push(
@@ -44,10 +44,10 @@ function goldenEvents(text: string): string[] {
   return events;
 }
 
-/** What that parser computes, and does not read: hashes, and the paths it looked up. */
+/** Fields that the parser computes instead of reading: hashes, and resolved paths. */
 const DERIVED = /md5_prefix$|^root_path|^timestamp$|^spec$/;
 
-/** `type` of a branch, which that parser gives for some entries only. */
+/** `type` of a branch, which the parser prints only for some entries. */
 const BRANCH_TYPE = "branch_stack.type";
 
 function unescape(value: string): string {
@@ -61,7 +61,7 @@ function unescape(value: string): string {
   );
 }
 
-/** Our record in the words of that parser, or `undefined` for a type it has no words for. */
+/** Our record in the parser's notation; `undefined` for a type that it does not know. */
 function ourEvent(record: Decoded, size: number): string | undefined {
   if (record.name === "RAW") return undefined;
   const lines = [
@@ -72,7 +72,7 @@ function ourEvent(record: Decoded, size: number): string | undefined {
   const put = (path: string, fields: Record<string, unknown>) => {
     for (const [name, value] of Object.entries(fields)) {
       if (value === undefined) continue;
-      // There, ids of processes and threads are unsigned.
+      // Process and thread ids are unsigned there.
       const shown = /^p?p?[pt]id$/.test(name) ? Number(value) >>> 0 : value;
       lines.push(`${path}.${name}: ${shown}`);
     }
@@ -171,7 +171,7 @@ function ourEvent(record: Decoded, size: number): string | undefined {
   return lines.join("\n");
 }
 
-/** Lines in an order of their own where two parsers name the fields in different orders. */
+/** Sorted lines, since the parsers print fields in different orders. */
 const canonical = (event: string) => {
   const lines = event.split("\n").filter((line) => !/\.raw: /.test(line));
   const chain = lines.filter((line) => /callchain|branch_stack\./.test(line));
@@ -185,9 +185,9 @@ const field = (event: string, name: string) =>
   new RegExp(`${name}: (.*)$`, "m").exec(event)?.[1] ?? "";
 
 /**
- * Whether `theirs` is what that parser makes of `ours`. It does two things to what it read:
- * mappings which huge pages had split are joined again, and addresses of call chains which lie in
- * no mapping are moved out of the way, to where no address can be (bits 47 to 63 are not equal).
+ * Whether `theirs` is the parser's form of `ours`. It changes two things: mappings that were split
+ * by huge pages are joined again, and addresses of call chains outside of mappings are moved to
+ * impossible addresses (bits 47 to 63 are not equal).
  */
 function explained(ours: string, theirs: string): boolean {
   if (typeOf(ours) !== typeOf(theirs)) return false;
@@ -211,7 +211,7 @@ function explained(ours: string, theirs: string): boolean {
 const files = corpusFiles().filter(({ name }) => name.startsWith("google__perf_data_converter/"));
 
 Deno.test({
-  name: "golden: records have the values that another parser found",
+  name: "golden: records have the values of another parser",
   ignore: files.length === 0,
   async fn(t) {
     let compared = 0;
@@ -240,7 +240,7 @@ Deno.test({
           if (event !== undefined) ours.push(canonical(event));
         }
       }
-      // That parser sorts by time, here the records are in file order: compare them as a bag.
+      // The parser sorts by time, while our records are in file order: compare them as a multiset.
       const types = new Set(ours.map(typeOf));
       const bag = new Map<string, number>();
       for (const event of theirs) {
@@ -272,7 +272,7 @@ Deno.test({
 const PERFPARSER = /^[^\t\n]+\t(\d+)\t(\d+)\t(\d+)\.(\d{9})\n\t\w+: (\d+)$/gm;
 
 Deno.test({
-  name: "golden: samples are those that perfparser found",
+  name: "golden: samples equal those of perfparser",
   ignore: files.length === 0,
   async fn() {
     const folder = "KDAB__perfparser/tests/auto/perfdata/vector_static_gcc/";

@@ -1,6 +1,6 @@
 /**
- * `headerLines` against the installed perf: the same bytes as `perf report --header-only -I`, for
- * every fixture and every file of the corpus of which perf prints a header.
+ * `headerLines` compared with the installed perf: the bytes of `perf report --header-only -I`, for
+ * every fixture and corpus file with a header that perf prints.
  */
 import { assert, assertEquals } from "@std/assert";
 import { headerLines } from "../../packages/dump/mod.ts";
@@ -10,7 +10,7 @@ import { fileSource } from "../../packages/format/sources/file_source.ts";
 
 const corpus = Deno.env.get("PERFDATA_CORPUS") ?? "../shared/corpus";
 
-/** Files on which we differ on purpose; `docs/header.md` says why. Keys end the file's path. */
+/** Files with intended differences, which `docs/header.md` explains. Keys are the ends of paths. */
 const DEVIATIONS: Readonly<Record<string, string>> = {
   "recorded/killed.perf.data": "features of a recording that was not finished",
   "synthesized/pt-cpus-pipe-be.perf.data": "features of a big-endian pipe",
@@ -36,7 +36,7 @@ async function perfAnswers(): Promise<string | undefined> {
   }
 }
 
-/** The fixtures, and the files of the corpus where it is. */
+/** The fixtures, and the corpus if it is installed. */
 async function allFiles(): Promise<string[]> {
   const found: string[] = [];
   for (const folder of ["fixtures/recorded", "fixtures/synthesized"]) {
@@ -75,7 +75,7 @@ async function ourHeader(path: string): Promise<Uint8Array> {
   return encodeText(lines.map((line) => `${line}\n`).join(""));
 }
 
-/** The share of the files of which perf prints a header, and ours is the same; it was 0.81. */
+/** Minimum share of the files whose header equals perf's; it was 0.81. */
 const EXACT = 0.75;
 
 const files = await allFiles();
@@ -83,7 +83,7 @@ const missing = await perfAnswers();
 if (missing !== undefined) console.log(`ignored: header against perf: ${missing}`);
 
 Deno.test({
-  name: "the header of every file is what perf prints",
+  name: "headerLines: every file has perf's header",
   ignore: missing !== undefined,
   async fn() {
     const buildIds = await Deno.makeTempDir();

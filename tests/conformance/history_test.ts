@@ -1,6 +1,6 @@
 /**
- * The past of a machine, made before any sample is looked at, says of each sample what the machine says
- * that goes along with the records in the order of their delivery.
+ * A machine's past, computed before any sample is read, gives the same state for each sample as
+ * applying records in their order of delivery.
  */
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader, type PerfEvent } from "@perfdata/format";
@@ -32,7 +32,7 @@ interface Seen {
   readonly map: string;
 }
 
-/** What the machine says of each sample while records go by, by offset and number at that offset. */
+/** State for each sample while records are applied, by offset and number at the offset. */
 async function replayed(path: string): Promise<Map<string, Seen>> {
   const found = new Map<string, Seen>();
   let engine: Engine | undefined;
@@ -60,7 +60,7 @@ async function replayed(path: string): Promise<Map<string, Seen>> {
   return found;
 }
 
-/** What the past says of them, in the order of the file backwards. */
+/** State for each sample from the past, in reverse file order. */
 async function looked(path: string, blockBytes: number): Promise<Map<string, Seen>> {
   const found = new Map<string, Seen>();
   const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
@@ -117,7 +117,7 @@ async function looked(path: string, blockBytes: number): Promise<Map<string, See
   return found;
 }
 
-Deno.test("the past of a machine is what it was when records went by", async () => {
+Deno.test("machine past: the state at each sample equals that while records are applied", async () => {
   let [files, samples] = [0, 0];
   const fixtures = ["recorded", "synthesized"].flatMap((folder) =>
     Array.from(Deno.readDirSync(new URL(`../../fixtures/${folder}`, import.meta.url)))
@@ -145,11 +145,11 @@ Deno.test("the past of a machine is what it was when records went by", async () 
   assert(files >= 30 && samples >= 1500);
 });
 
-/** The recording of a fixture with other records: it keeps header and attrs. */
+/** The recording of a fixture with other records. Header and attrs are kept. */
 function withRecords(fixture: string, records: readonly Uint8Array[]): Uint8Array {
   const file = Deno.readFileSync(new URL(`../../fixtures/recorded/${fixture}`, import.meta.url));
   const view = new DataView(file.buffer);
-  // `struct perf_file_header`: the data section at 40, the bits of features at 72.
+  // `struct perf_file_header`: the data section at 40, the feature bits at 72.
   const offset = Number(view.getBigUint64(40, true));
   const size = records.reduce((sum, { length }) => sum + length, 0);
   const bytes = new Uint8Array(offset + size);
@@ -164,7 +164,7 @@ function withRecords(fixture: string, records: readonly Uint8Array[]): Uint8Arra
   return bytes;
 }
 
-Deno.test("processes that samples alone know, beside those that records name, with ids used again", () =>
+Deno.test("machine past: processes known only from samples, and reused ids, have the same state", () =>
   inFolder(async (folder) => {
     const fixture = "two-events.perf.data";
     const path = new URL(`../../fixtures/recorded/${fixture}`, import.meta.url).pathname;
@@ -192,12 +192,12 @@ Deno.test("processes that samples alone know, beside those that records name, wi
         const other = others[below(8)];
         const record = (other ?? sample).slice();
         const view = new DataView(record.buffer);
-        // Ids that are met often, now and then, and once.
+        // Ids that occur often, now and then, and once.
         const tid = [1000 + below(12), 2000 + below(120), 100_000 + i][below(3)] as number;
         const pid = below(4) > 0 ? tid : 1000 + below(12);
         view.setInt32(other === undefined ? layout.pid : 8, pid, true);
         view.setInt32(other === undefined ? layout.pid + 4 : 12, tid, true);
-        // Times that are not in order, and some that are equal.
+        // Times out of order, some of them equal.
         const time = BigInt(1_000_000 + i * 10 + below(200));
         const at = other === undefined ? layout.time : record.length + layout.trailer.time;
         view.setBigUint64(at, time, true);

@@ -1,4 +1,4 @@
-/** Profiles of other tools, imported: sums are those of the tool that made them. */
+/** Imported profiles of other tools: sums equal those of the tool that made them. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { noPerf, perfText } from "../support/perf.ts";
@@ -21,7 +21,7 @@ async function ofPerf(flags: string[], path: string): Promise<string> {
   return stdout;
 }
 
-/** Samples and periods by event, command and object: names may be looked up differently. */
+/** Samples and periods by event, command and object, since names may be looked up differently. */
 function byObject(json: string): Map<string, [samples: number, period: number]> {
   const sums = new Map<string, [number, number]>();
   for (const line of json.trimEnd().split("\n")) {
@@ -34,7 +34,7 @@ function byObject(json: string): Map<string, [samples: number, period: number]> 
 }
 
 Deno.test(
-  "text of perf script: funcs prints the sums of the recording",
+  "perf script text: funcs prints the sums of the recording",
   ignored(noPerf()),
   () =>
     inFolder(async (folder) => {
@@ -56,12 +56,12 @@ Deno.test(
 );
 
 Deno.test(
-  "text of perf script: the stacks are those of the recording",
+  "perf script text: stacks equal those of the recording",
   ignored(noPerf()),
   () =>
     inFolder(async (folder) => {
       const path = `${recorded}callchain.perf.data`;
-      // Without names, which perf may find elsewhere: how deep stacks are, and what they weigh.
+      // Without names, which perf may find elsewhere: depth and weight of stacks.
       const depths = (text: string) =>
         text.trimEnd().split("\n").map((line) => {
           const at = line.lastIndexOf(" ");
@@ -71,7 +71,7 @@ Deno.test(
       const own = depths(await output("export", ["folded", "-o", "-", path]));
       Deno.writeTextFileSync(`${folder}/text`, stdout);
       assertEquals(depths(await output("export", ["folded", "-o", "-", `${folder}/text`])), own);
-      // From standard input, packed by gzip.
+      // From standard input, compressed with gzip.
       const stream = new Blob([stdout]).stream().pipeThrough(new CompressionStream("gzip"));
       const packed = new Uint8Array(await new Response(stream).arrayBuffer());
       assertEquals(depths(await output("export", ["folded", "-o", "-", "-"], packed)), own);
@@ -79,7 +79,7 @@ Deno.test(
 );
 
 Deno.test(
-  "text of our own script: funcs prints the same as of perf's",
+  "perfdata script text: funcs prints the same as for perf's",
   ignored(noPerf()),
   () =>
     inFolder(async (folder) => {
@@ -91,7 +91,7 @@ Deno.test(
     }),
 );
 
-Deno.test("folded stacks: an export comes back as it was", () =>
+Deno.test("folded stacks: an export is imported unchanged", () =>
   inFolder(async (folder) => {
     for (const flags of [["--samples"], ["--samples", "--all", "--inline"], ["--with-tid"]]) {
       const args = ["folded", "-f", "-o"];
@@ -102,7 +102,7 @@ Deno.test("folded stacks: an export comes back as it was", () =>
     }
   }));
 
-Deno.test("pprof: an export comes back with the same functions", () =>
+Deno.test("pprof: an export is imported with the same functions", () =>
   inFolder(async (folder) => {
     for (const name of RECORDINGS) {
       const path = `${recorded}${name}.perf.data`;
@@ -158,7 +158,7 @@ Deno.test(
       ) {
         const path = `${folder}/${file}.pb.gz`;
         const raw = go("tool", "pprof", "-raw", path);
-        // Location: address, mapping, function and file; lines that were inlined come first.
+        // Location: address, mapping, function and file; inlined lines come first.
         const innermost = new Map<string, string>();
         const locations = raw.slice(raw.indexOf("\nLocations\n"), raw.indexOf("\nMappings\n"));
         for (const [, id = "", name = ""] of locations.matchAll(/^ +(\d+): 0x\w+ M=\d+ (\S+)/gm)) {
@@ -189,7 +189,7 @@ Deno.test(
       }
       console.log(`go tool pprof: ${compared} functions compared`);
       assert(compared >= 5, `${compared} functions`);
-      // Against a recording, by another event.
+      // Compared with a recording of another event.
       const { code, err } = await tool("diff", [
         `${folder}/cpu.pb.gz`,
         `${recorded}callchain.perf.data`,
@@ -248,7 +248,7 @@ Deno.test(
     }),
 );
 
-Deno.test("commands that read recordings alone call a profile of another tool what it is", () =>
+Deno.test("foreign profiles: commands that only read recordings name the tool that made them", () =>
   inFolder(async (folder) => {
     Deno.writeTextFileSync(`${folder}/a.folded`, "demo;main;work 3\n");
     const { code, err } = await tool("records", [`${folder}/a.folded`]);

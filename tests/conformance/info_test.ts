@@ -1,4 +1,4 @@
-/** What `info` counts, next to what perf prints. */
+/** Counts of `info` compared with perf's output. */
 import { bytesSource, PerfDataReader, RecordCodec } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
 import { recordingInfo } from "@perfdata/report/info";
@@ -54,7 +54,7 @@ Deno.test(
   },
 );
 
-Deno.test("info: lines of a recording with a clock, of one with AUX data, of one without samples", async () => {
+Deno.test("info: recordings with a clock, with AUX data, and without samples have their lines", async () => {
   const lines = async (path: string) => {
     const info = await recordingInfo(await open(path));
     return infoLines(info, 0, "perf.data").map((
@@ -62,7 +62,7 @@ Deno.test("info: lines of a recording with a clock, of one with AUX data, of one
     ) => [line.slice(0, 10).trim(), line.slice(10)]);
   };
   const clock = new Map(await lines(`${recorded}clock.perf.data`) as [string, string][]);
-  // `perf report --header-only` prints this reference time, and perf script the first sample's.
+  // `perf report --header-only` prints this reference time, perf script that of the first sample.
   assert(clock.get("time")?.includes("from 2026-"), clock.get("time"));
   assert(clock.get("command")?.includes("-k monotonic"));
   const pt = new Map(
@@ -77,12 +77,12 @@ const old = corpusFiles().find(({ path }) => path.includes("perf.data.piped.host
 const noOld = old === undefined ? "info: no recording of an old perf: no corpus" : undefined;
 
 Deno.test(
-  "info: features that are records of their own, as an old perf of Google's wrote them",
+  "info: features with their own records, as Google's old perf wrote them, are read",
   ignored(noOld),
   async () => {
     const path = old ?? "";
     const { machine, command } = await recordingInfo(await open(path));
-    // u32 length of the text and the text, after the header of each record.
+    // Length of the text (u32) and the text, after each record's header.
     const bytes = Deno.readFileSync(path);
     const text = (at: number) => new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, at)));
     assertEquals(machine["HOSTNAME"], text(16 + 12));
@@ -90,12 +90,12 @@ Deno.test(
     assertEquals(machine["VERSION"], text(168 + 12));
     assertEquals(machine["ARCH"], text(244 + 12));
     assertEquals(machine["CPUDESC"], text(336 + 12));
-    // u32 count of words before the first one.
+    // Number of words (u32) before the first one.
     assertEquals(command?.[0], text(504 + 16));
   },
 );
 
-Deno.test("info: a trace without samples lasts as long as its records", async () => {
+Deno.test("info: the duration of a trace without samples is that of its records", async () => {
   const path = `${recorded}../synthesized/pt-threads.perf.data`;
   const reader = await open(path);
   const codec = new RecordCodec(ALL_RECORDS);
@@ -113,7 +113,7 @@ Deno.test("info: a trace without samples lasts as long as its records", async ()
   assertEquals([span, timed], [[times[0], times.at(-1)], false]);
 });
 
-Deno.test("info: the file of a directory says that the records are beside it, and what to read", async () => {
+Deno.test("info: the file of a directory tells that the records are beside it, and suggests a command", async () => {
   const folder = `${recorded}directory.perf.data`;
   const info = await recordingInfo(await open(`${folder}/data`));
   const lines = infoLines(info, 0, "some/directory/data");
@@ -127,7 +127,7 @@ Deno.test("info: the file of a directory says that the records are beside it, an
   assertEquals([partOfDirectory, info.samples < samples], [false, true]);
 });
 
-Deno.test("info: what is counted of a file is what decoding each record counts", async () => {
+Deno.test("info: counts of a file equal those of decoding each record", async () => {
   const fixtures = ["recorded", "synthesized"].flatMap((folder) =>
     Array.from(Deno.readDirSync(`${recorded}../${folder}`))
       .filter(({ name, isFile }) => isFile && name.endsWith(".data"))

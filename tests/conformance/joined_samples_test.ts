@@ -1,7 +1,6 @@
 /**
- * What is not shown need not be kept apart: functions are the same whether each address where nothing is
- * mapped is a place of its own or all of them are one, and commands the same whether their threads are
- * kept apart or not.
+ * Details that are not shown may be merged: functions are the same whether unmapped addresses are
+ * separate places or one, and commands whether their threads are separate or not.
  */
 import { assert, assertEquals, AssertionError } from "@std/assert";
 import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
@@ -16,10 +15,10 @@ import { corpusFiles } from "../support/corpus.ts";
 const recorded = new URL("../../fixtures/recorded/", import.meta.url).pathname;
 const synthesized = new URL("../../fixtures/synthesized/", import.meta.url).pathname;
 
-/** Larger files take long, and are like the others. */
+/** Limit of the file size. Larger files take long, and are similar. */
 const LARGEST = 1 << 19;
 
-/** What is shown of a recording, and how many places it took. */
+/** Output for a recording, and its number of places. */
 async function shown(bytes: Uint8Array<ArrayBuffer>, unmapped: boolean) {
   const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
   const consumers = [
@@ -28,7 +27,7 @@ async function shown(bytes: Uint8Array<ArrayBuffer>, unmapped: boolean) {
     new SampleCollector(profileColumns({ unmapped, threads: false })),
   ];
   const engine = await runEngine(reader, consumers, { diagnostics: () => {} });
-  // What takes long: names of this kernel, and lines.
+  // Slow parts: names of this kernel, and lines.
   const resolver = openResolver({
     parameters: false,
     debugInformation: false,
@@ -65,7 +64,7 @@ async function shown(bytes: Uint8Array<ArrayBuffer>, unmapped: boolean) {
   return { texts, fewer, samples: sums.samples.length };
 }
 
-Deno.test("functions and commands are the same if what is not shown is joined", async () => {
+Deno.test("merged places and threads: functions and commands are the same", async () => {
   const files = corpusFiles().map(({ path }) => path);
   for (const folder of [recorded, synthesized]) {
     for (const { name, isFile } of Deno.readDirSync(folder)) {
@@ -77,7 +76,7 @@ Deno.test("functions and commands are the same if what is not shown is joined", 
     const bytes = Deno.readFileSync(path);
     if (bytes.length > LARGEST) continue;
     const apart = await shown(bytes, true).catch((error) => {
-      // What cannot be read at all is another test's.
+      // Another test covers unreadable files.
       if (error instanceof AssertionError) throw error;
     });
     if (apart === undefined || apart.samples === 0) continue;

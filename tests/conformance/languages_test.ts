@@ -1,6 +1,6 @@
 /**
- * A walk through seven languages: a program of each is recorded, and what its functions are called, who called
- * them and what is inlined in them is compared with what perf, and a reader of debug information, say.
+ * Seven languages: a program of each is recorded, and names of functions, their callers and inlined
+ * functions are compared with perf and a reader of debug information.
  */
 import { assert, assertEquals } from "@std/assert";
 import { ignored, notInstalled, skipped } from "../support/ignored.ts";
@@ -10,36 +10,36 @@ import { inFolder, tool } from "../support/tool.ts";
 import { withoutOrigin } from "../support/v8_names.ts";
 
 const SOURCES = new URL("../support/walk/", import.meta.url).pathname;
-/** Each program calls these, the innermost first. */
+/** Functions that each program calls, the innermost first. */
 const CALLS: readonly string[] = ["inner", "middle", "outer"];
 
 interface Language {
   readonly name: string;
   readonly source: string;
-  /** What makes the program. */
+  /** Command that builds the program. */
   readonly compile?: readonly string[];
   readonly run: readonly string[];
-  /** How stacks are recorded: by frame pointers, or as copies. */
+  /** Kind of stacks: frame pointers or copies. */
   readonly stacks: readonly string[];
-  /** What one of the three functions is called, as this language has it. */
+  /** The language's name of one of the three functions. */
   readonly called: (name: string) => RegExp;
-  /** Those of the functions that are in one stack: all, where that is not said. */
+  /** Functions that share a stack; by default all. */
   readonly calls?: readonly string[];
-  /** What is inlined in `inner`, where the debug information says so. */
+  /** Function inlined in `inner`, if the debug information has it. */
   readonly inlined?: string;
-  /** Code is made while it runs; its names are in a map that the program writes, or in a jitdump. */
+  /** Whether code is JIT-compiled, with names in a map or jitdump. */
   readonly jit?: "map" | "dump";
-  /** Why it cannot be tried here. */
+  /** Reason why it cannot be tested here. */
   readonly missing: string | undefined;
 }
 
 const COPIES = ["--call-graph", "dwarf,4096"];
 const POINTERS = ["-g"];
-/** A name as it stands. */
+/** An unchanged name. */
 const exactly = (name: string): RegExp => new RegExp(`^${name.replace(/[^\w\s]/g, "\\$&")}(?: |$)`);
 const COMPILED = ["-O2", "-g", "-fno-optimize-sibling-calls", "-no-pie", "-o", "program"];
 
-/** Python with the names of its functions in a map; nothing where there is none of 3.12 or later. */
+/** A Python that writes perf maps; `undefined` without Python 3.12 or later. */
 function pythonWithMap(): string | undefined {
   const named = Deno.env.get("PERFDATA_PYTHON");
   const names = ["python3", "python3.14", "python3.13", "python3.12"];
@@ -100,7 +100,7 @@ const LANGUAGES: readonly Language[] = [
     stacks: POINTERS,
     called: (name) =>
       exactly(name === "inner" ? "main.(*Till[go.shape.int]).inner" : `main.${name}`),
-    // A function that calls nothing has no frame, by which its caller would be known.
+    // A function that calls nothing has no frame that would identify its caller.
     calls: ["inner", "outer"],
     inlined: "main.small",
     missing: notInstalled("go"),
@@ -142,14 +142,14 @@ const LANGUAGES: readonly Language[] = [
     run: [python ?? "", "-X", "perf", "walk.py"],
     stacks: COPIES,
     called: (name) => new RegExp(`^py::${name}:`),
-    // What calls its functions has no tables by which a stack could be unwound, before 3.13.
+    // Before 3.13, the code that calls functions has no unwind tables.
     calls: ["inner"],
     jit: "map",
     missing: python === undefined ? "no Python of 3.12 or later (PERFDATA_PYTHON)" : undefined,
   },
 ];
 
-/** Samples of the text of `script`: the line of each, and its frames; the mark of what nothing verifies is ours. */
+/** Samples in the text of `script`: line and frames, without our mark of unverified names. */
 function samplesOf(text: string): Map<string, string[]> {
   return new Map(
     text.split("\n\n").filter((block) => block.trim() !== "").map((block) => {
@@ -159,7 +159,7 @@ function samplesOf(text: string): Map<string, string[]> {
   );
 }
 
-/** The name of a function without its types, parameters and what a compiler adds: for comparing readers. */
+/** A function's name without types, parameters and compilers' suffixes, for comparisons. */
 function plain(name: string): string {
   const short = name.replace(/ (?:\[clone [^\]]*\]|\(\.[^()]*\))$/, "").replace(
     /::h[0-9a-f]{16}$/,
@@ -176,7 +176,7 @@ interface Frame {
   readonly line: string | undefined;
 }
 
-/** Frames at addresses, innermost first, as LLVM reads the debug information. */
+/** Frames at addresses, innermost first, by LLVM. */
 function readByLlvm(folder: string, addresses: readonly string[]): Map<string, Frame[]> {
   const text = runIn(folder, "llvm-addr2line", "-a", "-fiC", "-e", "program", ...addresses);
   const frames = new Map<string, Frame[]>();
@@ -190,7 +190,7 @@ function readByLlvm(folder: string, addresses: readonly string[]): Map<string, F
   return frames;
 }
 
-/** The end of `FILE:LINE`; nothing where the line is not known. */
+/** The end of `FILE:LINE`; empty for an unknown line. */
 function lineOf(place: string | undefined): string | undefined {
   const [, file, line] = /([^/]*):(\d+)(?: .*)?$/.exec(place ?? "") ?? [];
   return file === undefined || line === "0" ? undefined : `${file}:${line}`;
@@ -206,7 +206,7 @@ const noWalk = perfRecords() ? undefined : "perf cannot record here";
 
 for (const language of LANGUAGES) {
   Deno.test({
-    name: `${language.name}: names, callers and inlined functions are what others say`,
+    name: `${language.name}: names, callers and inlined functions equal those of other readers`,
     ...ignored(noWalk ?? language.missing),
     fn: (t) =>
       inFolder(async (folder) => {
@@ -233,13 +233,13 @@ for (const language of LANGUAGES) {
   });
 }
 
-/** How often each program is recorded for a side of a comparison. */
+/** Number of recordings of each program per side of a comparison. */
 const TURNS = 3;
 
 for (const language of LANGUAGES) {
   Deno.test({
     name:
-      `${language.name}: diff marks nothing of a program against itself, and the function that is 30% slower`,
+      `${language.name}: diff marks nothing between equal programs, and a function that is 30 % slower`,
     ...ignored(noWalk ?? language.missing),
     fn: () =>
       inFolder(async (folder) => {
@@ -250,7 +250,8 @@ for (const language of LANGUAGES) {
         const of = (side: keyof typeof sides): string[] =>
           Array.from({ length: TURNS }, (_, turn) => `${folder}/${side}-${turn}.data`);
         try {
-          // In turn, so that all sides meet the same machine. Many samples, so that few of them are chance.
+          // Recorded alternately, so that all sides have the same conditions, and with many
+          // samples, which reduces chance.
           for (let turn = 0; turn < TURNS; turn++) {
             for (const [side, percent] of Object.entries(sides)) {
               runIn(
@@ -302,13 +303,13 @@ async function changes(
   return { rows, code };
 }
 
-/** Whether a row is about one of the program's functions, with or without its parameters. */
+/** Whether a row is one of the program's functions, with or without parameters. */
 function isCalled({ called }: Language, name: string, row: Changed): boolean {
   const wanted = called(name);
   return wanted.test(row.name) || wanted.test(row.name.replace(/\([^()]*\)$/, ""));
 }
 
-/** Of a program against itself, 5% of comparisons may have a mark, but of a small change. */
+/** Between equal programs, 5 % of comparisons may have a mark, but only for a small change. */
 async function compareSame(
   language: Language,
   before: readonly string[],
@@ -335,13 +336,13 @@ async function compareSlower(
   console.log(`${language.name}: ${slower.length} of ${rows.length} functions marked: slower`);
   const text = `${language.name}: ${JSON.stringify(rows.slice(0, 5))}`;
   assert(inner.length > 0, text);
-  // A share of one half grows to 56.5%: all others shrink.
+  // A share of one half grows to 56.5 %, so all others shrink.
   assert(inner.reduce((sum, { change }) => sum + change, 0) > 0.02, text);
   const others = slower.filter((row) => !inner.includes(row));
   assertEquals(others.filter(({ change }) => change > 0.02), [], text);
 }
 
-/** Stacks are those of perf, and the three functions call each other in them. */
+/** Stacks equal perf's, and the three functions call each other in them. */
 async function compareStacks(
   folder: string,
   { name, jit, called, calls = CALLS }: Language,
@@ -355,7 +356,7 @@ async function compareStacks(
   const ours = samplesOf(out);
   let equal = 0, through = 0, shorter = 0;
   const others: string[] = [];
-  // Of the code in a jitdump perf writes files, in which addresses are others.
+  // For code in a jitdump perf writes files, in which addresses differ.
   const text = (frames: readonly string[] = []): string =>
     frames.map((frame) => jit === "dump" ? withoutOrigin(nameIn(frame)) : frame).join("\n");
   for (const [head, frames] of ours) {
@@ -363,7 +364,7 @@ async function compareStacks(
     let at = -1;
     const isNext = (call: string): boolean =>
       (at = names.findIndex((name, i) => i > at && called(call).test(name))) >= 0;
-    // What runs before the program is not what is asked about.
+    // Code before the program's start is not compared.
     if (!calls.every(isNext)) continue;
     through++;
     const other = text(theirs.get(head));
@@ -376,17 +377,17 @@ async function compareStacks(
       `in ${shorter} perf stops earlier; ${ours.size} samples`,
   );
   assert(through >= 20, `${name}: ${through} of ${ours.size} stacks`);
-  // Of symbols at one address of V8 perf chooses another one, and it stops in the dynamic linker.
+  // Of V8's symbols at one address perf chooses another one, and it stops in the dynamic linker.
   assert(equal + shorter >= (jit === undefined ? through : 0.9 * through), others[0]);
   assert(equal > through / 2, `${equal} of ${through}`);
 }
 
-/** The name of a frame, which stands after its address. */
+/** The name of a frame, after its address. */
 function nameIn(frame: string): string {
   return frame.replace(/^\S+ /, "");
 }
 
-/** What is inlined at the addresses that were sampled, and the lines, are those that LLVM reads. */
+/** Inlined functions and lines at sampled addresses equal LLVM's. */
 async function compareInlined(folder: string, inlined: string): Promise<void> {
   const { out } = await tool("records", ["--inline", "--type", "SAMPLE", `${folder}/data`]);
   const sampled = new Map<string, SampledFrame>();
@@ -422,7 +423,7 @@ async function pidsOf(data: string): Promise<Set<string>> {
   return new Set(out.match(/\d+/g) ?? []);
 }
 
-/** Removes the maps that programs have left. */
+/** Removes the maps that programs left. */
 function removeMaps(pids: ReadonlySet<string>): void {
   for (const pid of pids) {
     try {

@@ -1,4 +1,4 @@
-/** Call stacks that are deeper than the processor has branch registers (LBR), against perf's. */
+/** Call stacks deeper than the processor's branch registers (LBR), compared with perf's. */
 import { assert, assertEquals } from "@std/assert";
 import {
   emptyAttr,
@@ -29,7 +29,7 @@ const KERNEL_IP = 0xffffffff81000010n;
 const START = 0x401000n;
 const codec = new RecordCodec(KERNEL_RECORDS);
 
-/** A call stack as the processor keeps it: the newest branches only. */
+/** A call stack in the processor, which keeps only the newest branches. */
 class Registers {
   readonly #ring: [from: bigint, to: bigint][] = [];
   readonly #stack: bigint[] = [START];
@@ -40,7 +40,7 @@ class Registers {
     return this.#stack.length;
   }
 
-  /** The present function. */
+  /** The current function. */
   get place(): bigint {
     return this.#stack.at(-1) as bigint;
   }
@@ -70,7 +70,7 @@ class Registers {
   }
 }
 
-/** Three threads that call and return at random, and a sample after some steps. */
+/** Three threads that call and return at random, with a sample after some steps. */
 function samples(): Uint8Array[] {
   let seed = 7;
   const random = (below: number) => {
@@ -91,7 +91,7 @@ function samples(): Uint8Array[] {
       } else calls.ret();
     }
     const branches = calls.words();
-    // perf 6.1 shows what follows an empty branch stack as an address.
+    // perf 6.1 prints the word after an empty branch stack as an address.
     if (branches[0] === 0n) continue;
     const inKernel = random(4) === 0;
     const ip = inKernel ? KERNEL_IP : calls.place + 0x20n;
@@ -110,7 +110,7 @@ async function recording(): Promise<Uint8Array> {
   const fields = [PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_CALLCHAIN];
   const attr = {
     ...emptyAttr(),
-    // That of perf 6.1.
+    // The limit of perf 6.1.
     size: 128,
     sample_period: 1n,
     sample_type: BigInt([...fields, PERF_SAMPLE_BRANCH_STACK].reduce((all, bit) => all | bit)),
@@ -137,7 +137,7 @@ async function recording(): Promise<Uint8Array> {
 }
 
 Deno.test({
-  name: "call stacks of more calls than there are branch registers are stitched as perf does it",
+  name: "call stacks deeper than the branch registers are stitched as in perf",
   ignore: perfVersion() === undefined,
   fn: () =>
     inFolder(async (folder) => {
@@ -154,7 +154,7 @@ Deno.test({
         const perf = perfStacks((await perfText(args, path))?.stdout ?? "")
           .map(({ key, frames }) => [key, ...plain(frames)]);
         const { stacks } = await ourStacks(path, "/nowhere", { stitchLbr });
-        // What was sampled in the kernel stands before a chain that does not begin with it.
+        // A sample in the kernel precedes a chain that does not begin there.
         const ours = stacks.map(({ key, frames }) => [key, ...plain(frames)]);
         assertEquals(ours, perf, `stitched: ${stitchLbr}`);
         assert(ours.length > 400, String(ours.length));

@@ -1,4 +1,4 @@
-/** `lock` beside `perf lock contention`, and on a recording whose waits are written down. */
+/** `lock` compared with `perf lock contention`, and on a recording with known waits. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { noPerf, perfText } from "../support/perf.ts";
 import { OF_LOCKS } from "@perfdata/report/lock-contention";
@@ -6,16 +6,16 @@ import { ignored, skipped } from "../support/ignored.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { schedulerRecording } from "../../packages/session/intervals/testing.ts";
 
-/** Programs that contend for locks of the kernel: a directory that all of them write to, pages, the scheduler. */
+/** Programs that contend for kernel locks: writes to one directory, pages, the scheduler. */
 const WORK =
   "mkdir -p all; for i in 1 2 3 4 5 6 7 8; do (n=0; while [ $n -lt 500 ]; do : >all/$i-$n; " +
   "n=$((n+1)); done; ls all | cat >/dev/null; rm -f all/$i-*) & done; wait";
 
-/** Times of a clock that are no doubles. */
+/** Times that doubles cannot represent. */
 const T0 = 2n ** 60n + 7n;
 const [LOCK_A, LOCK_B, SPINS, MUTEX_SPINS] = [0xffff888000000008n, 0xffff888100000008n, 1, 33];
 
-/** Records locks on all CPUs; `false` where that is not allowed. */
+/** Records locks on all CPUs. Returns `false` without permission. */
 function record(path: string, ends = true): boolean {
   try {
     return new Deno.Command("perf", {
@@ -42,7 +42,7 @@ function cannotRecord(): string | undefined {
   }
 }
 
-/** A time with its unit, in ns, and how much it may be off. */
+/** A time with its unit in ns, and its tolerance. */
 function nsOf(number: string, unit: string): readonly [number, number] {
   const size = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, m: 60e9 }[unit] ?? NaN;
   return [Number(number) * size, size === 1 ? 1 : 0.0051 * size];
@@ -52,17 +52,17 @@ interface Wait {
   contended: number;
   total: number;
   max: number;
-  /** How much of the times is lost in printing. */
+  /** Relative precision of printed times. */
   off: number;
 }
 
-/** Rows of perf's table, those of one key together. */
+/** Rows of perf's table, grouped by key. */
 function rowsOf(text: string, of: "caller" | "thread"): Map<string, Wait> {
   const rows = new Map<string, Wait>();
   const row = /^ +(\d+) +([\d.]+) (\w+) +([\d.]+) (\w+) +([\d.]+) (\w+) +(\S+) +(.*)$/gm;
   for (const found of text.matchAll(row)) {
     const [, contended, total = "", unit = "", max = "", size = "", , , a = "", b] = found;
-    // What a thread is called is that of its end in perf, and of its last wait here.
+    // perf uses a thread's final name, we that of its last wait.
     const key = of === "thread" ? a : `${a} ${b}`;
     const known = rows.get(key) ?? { contended: 0, total: 0, max: 0, off: 0 };
     const [sum, off] = nsOf(total, unit);
@@ -78,7 +78,7 @@ function rowsOf(text: string, of: "caller" | "thread"): Map<string, Wait> {
 }
 
 Deno.test({
-  name: "lock counts the waits that perf lock contention counts, by caller and by thread",
+  name: "lock: waits equal those of perf lock contention, by caller and by thread",
   ...ignored(noPerf() ?? cannotRecord()),
   async fn(t) {
     await inFolder(async (folder) => {
@@ -101,7 +101,7 @@ Deno.test({
         }[],
       ) => {
         const shown = rows.filter(({ ended }) => ended > 0);
-        // perf leaves out what did not end.
+        // perf drops waits that did not end.
         assertEquals(shown.map(({ key }) => key).sort(), [...perf.keys()].sort());
         for (const { key, contended, total, max } of shown) {
           const of = perf.get(key) as Wait;
@@ -130,14 +130,14 @@ Deno.test({
       assert(Math.abs(sum - total) <= lines, `folded ${sum} us, rows ${total} us`);
       console.log(`lock: ${compared} rows, ${waits} waits are those of perf`);
       assert(compared > 0, "no row");
-      // With one processor, hardly anybody waits.
+      // With one processor, there are hardly any waits.
       if (compared < 10 || waits < 40) await skipped(t, "too few programs waited for locks here");
     });
   },
 });
 
 Deno.test({
-  name: "lock says what a recording lacks",
+  name: "lock: missing parts of a recording are reported",
   ...ignored(noPerf() ?? cannotRecord()),
   async fn(t) {
     await inFolder(async (folder) => {
@@ -150,7 +150,7 @@ Deno.test({
   },
 });
 
-Deno.test("lock without its events says how to record them", async () => {
+Deno.test("lock: without its events, the command to record them is suggested", async () => {
   const none = await tool("lock", ["fixtures/recorded/callchain.perf.data"]);
   assertEquals([none.code, none.out], [1, ""]);
   assertStringIncludes(none.err, "perf lock record");
@@ -158,7 +158,7 @@ Deno.test("lock without its events says how to record them", async () => {
     [{ time: 5n, tid: 7, waits: [LOCK_A, SPINS] }, { time: 6n, tid: 7, got: LOCK_A }],
     { events: ["begin", "end"] },
   );
-  // Features stand at the end.
+  // Features are at the end.
   const undescribed = await tool("lock", ["-"], { input: cut.subarray(0, cut.length - 500) });
   assertEquals(undescribed.code, 1);
   assertStringIncludes(
@@ -169,7 +169,7 @@ Deno.test("lock without its events says how to record them", async () => {
   assertEquals(both.code, 2);
 });
 
-Deno.test("functions of locks are those of the running kernel's sections of them", async (t) => {
+Deno.test("lock: functions of locks are those in the running kernel's sections", async (t) => {
   let text = "";
   try {
     text = Deno.readTextFileSync("/proc/kallsyms");
@@ -198,7 +198,7 @@ Deno.test("functions of locks are those of the running kernel's sections of them
   assert(inside.length <= 8 && symbols.length > 10_000, inside.join(" "));
 });
 
-Deno.test("waits of threads that take turns are those that are written down", async () => {
+Deno.test("lock: waits of alternating threads are those that were laid out", async () => {
   const at = (ns: number, tid: number) => ({ time: T0 + BigInt(ns), tid });
   const recording = await schedulerRecording([
     { ...at(0, 71), task: "one" },
@@ -206,7 +206,7 @@ Deno.test("waits of threads that take turns are those that are written down", as
     // A wait that began before the recording.
     { ...at(5, 72), got: LOCK_B },
     { ...at(10, 71), waits: [LOCK_A, SPINS], chain: [0x1000n] },
-    // Another lock, whose address differs in its upper half only, by two threads at once.
+    // Another lock, whose address differs only in its upper half, by two threads at once.
     { ...at(20, 72), waits: [LOCK_B, 2], chain: [0x2000n] },
     { ...at(25, 71), waits: [LOCK_B, MUTEX_SPINS], chain: [0x1000n] },
     // A mutex that spins first: one wait.
@@ -214,7 +214,7 @@ Deno.test("waits of threads that take turns are those that are written down", as
     { ...at(40, 71), got: LOCK_A },
     { ...at(60, 72), got: LOCK_B },
     { ...at(1_000_000_125, 71), got: LOCK_B },
-    // One that does not end.
+    // A wait that does not end.
     { ...at(1_000_000_200, 72), waits: [LOCK_A, SPINS], chain: [0x1000n] },
     { ...at(1_000_000_300, 72), lost: 3n },
   ], { events: ["begin", "end"] });
@@ -247,7 +247,7 @@ Deno.test("waits of threads that take turns are those that are written down", as
       callers.rows.map(({ type, contended, total }) => [type, contended, total]),
       [["mutex", 1, 1_000_000_100], ["rwsem:R", 1, 40], ["spinlock", 2, 30]],
     );
-    // Of one thread, of a time, through a pipe.
+    // Filtered by thread, by time, and from a pipe.
     assertEquals((await read("--tid", "72", "--threads")).rows.length, 1);
     const piped = await tool("lock", ["--json", "--threads", "-"], { input: recording });
     assertEquals(piped.out.trim().split("\n").map((line) => JSON.parse(line)), rows);

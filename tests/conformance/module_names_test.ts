@@ -1,4 +1,4 @@
-/** Which name a kernel module has in the lines of `script`: as perf prints it. */
+/** Name of a kernel module in `script`, compared with perf. */
 import { assertEquals } from "@std/assert";
 import { emptyAttr } from "@perfdata/format";
 import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
@@ -7,12 +7,12 @@ import { noPerf, perfText } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
 const FOLDER = "/lib/modules/6.1.0/kernel/drivers";
-/** File of each module, where it is loaded, and whether the table of build ids has it. */
+/** File of each module, its load address, and whether the build-id table has it. */
 const MODULES: readonly { path: string; at: bigint; listed: boolean; misc?: number }[] = [
   { path: `${FOLDER}/gpu/drm/drm.ko`, at: 0xffff_ffff_c010_0000n, listed: false },
   { path: `${FOLDER}/snd/snd-seq.ko.xz`, at: 0xffff_ffff_c020_0000n, listed: false },
   { path: `${FOLDER}/net/r8169.ko`, at: 0xffff_ffff_c030_0000n, listed: true },
-  // In the table as a file of processes, as perf 3.13 wrote some modules.
+  // Marked as a user file in the table, as perf 3.13 wrote some modules.
   { path: `${FOLDER}/own/own.ko`, at: 0xffff_ffff_c050_0000n, listed: true, misc: 2 },
   { path: "[ath9k]", at: 0xffff_ffff_c040_0000n, listed: false },
 ];

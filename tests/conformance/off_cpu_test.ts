@@ -1,7 +1,7 @@
 /**
- * Off-CPU samples that a BPF program wrote (perf 6.16) say the same, by every tool, as those that perf
- * wrote before, which are ordinary samples. The bytes of both are laid by fixtures/synthesize/off_cpu.ts;
- * what each sample means is its list.
+ * Off-CPU samples written by a BPF program (perf 6.16) give the same results in every tool as the
+ * ordinary samples of earlier perfs. fixtures/synthesize/off_cpu.ts lays out both; its list has the
+ * meaning of each sample.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile";
@@ -23,7 +23,7 @@ const THREADS = WAITING.flat();
 
 const open = (source: ByteSource) => PerfDataReader.open(source, { diagnostics: () => {} });
 
-/** All lines of `records`, parsed; 64-bit numbers are text. */
+/** All lines of `records`, parsed; 64-bit numbers are strings. */
 async function recordLines(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
   const decoder = new TextDecoder();
   let text = "";
@@ -35,7 +35,7 @@ async function recordLines(bytes: Uint8Array): Promise<Record<string, unknown>[]
 for (const littleEndian of [true, false]) {
   const end = littleEndian ? "little" : "big";
 
-  Deno.test(`off-CPU samples, ${end}-endian: records has the values that were laid down`, async () => {
+  Deno.test(`off-CPU samples, ${end}-endian: records has the values that were laid out`, async () => {
     const list = waits();
     for (const form of FORMS) {
       for (const write of [asFile, asPipe]) {
@@ -62,7 +62,7 @@ for (const littleEndian of [true, false]) {
     }
   });
 
-  Deno.test(`off-CPU samples, ${end}-endian: each table, in order and in blocks`, async () => {
+  Deno.test(`off-CPU samples, ${end}-endian: tables are equal, in order and in blocks`, async () => {
     const answers = await Promise.all(FORMS.map(async (form) => {
       const bytes = await asFile(offCpu(form, littleEndian), littleEndian);
       const counts = new SampleCollector({ keys: { tid: true } });
@@ -87,7 +87,7 @@ for (const littleEndian of [true, false]) {
     for (const tid of THREADS) assert(rows.some((row) => row.includes(`${tid}`)), `${tid}`);
   });
 
-  Deno.test(`off-CPU samples, ${end}-endian: rate, processes and the index see the same`, async () => {
+  Deno.test(`off-CPU samples, ${end}-endian: rate, processes and the index are equal`, async () => {
     const answers = await Promise.all(FORMS.map(async (form) => {
       const bytes = await asFile(offCpu(form, littleEndian), littleEndian);
       const points: string[] = [];
@@ -112,7 +112,7 @@ for (const littleEndian of [true, false]) {
     assert((answers[0]?.rows.length ?? 0) >= 200);
   });
 
-  Deno.test(`off-CPU samples, ${end}-endian: dump shows what is meant, and the raw bytes`, async () => {
+  Deno.test(`off-CPU samples, ${end}-endian: dump shows the real sample and the raw bytes`, async () => {
     const [raw, plain] = await Promise.all(FORMS.map(async (form) => {
       const bytes = await asFile(offCpu(form, littleEndian), littleEndian);
       let text = "";
@@ -126,7 +126,7 @@ for (const littleEndian of [true, false]) {
       );
     assertEquals(meant(raw), meant(plain));
     assert(meant(raw).length > 600, `${meant(raw).length} lines`);
-    // The period of the first wait is 2^53 + 1, in the raw data only.
+    // The period of the first wait is 2^53 + 1, which only raw data can represent.
     const hex = littleEndian ? "01 00 00 00 00 00 20 00" : "00 20 00 00 00 00 00 01";
     const digits = (raw ?? []).filter((line) => /^\. {2}[0-9a-f]{4}:/.test(line))
       .map((line) => line.slice(9, 57)).join("").replaceAll(/ +/g, " ");
@@ -136,7 +136,7 @@ for (const littleEndian of [true, false]) {
 
 Deno.test("off-CPU samples: --weight off-cpu counts the sums of both forms", async () => {
   const wanted = new Map<number, number>();
-  // Sums of numbers that are doubles; of others a line says how far they are rounded.
+  // Sums of numbers that are doubles; for others a line reports the rounding.
   const list = waits().map((wait) => ({ ...wait, period: wait.period % 1_000_000_007n }));
   for (const { tid, period } of list) wanted.set(tid, (wanted.get(tid) ?? 0) + Number(period));
   await inFolder(async (folder) => {
@@ -144,7 +144,7 @@ Deno.test("off-CPU samples: --weight off-cpu counts the sums of both forms", asy
       for (const [kind, bytes] of [["file", asFile], ["pipe", asPipe]] as const) {
         const path = `${folder}/${form}-${kind}`;
         const recording = offCpu(form, true, list);
-        // Whether records of switches were asked for or not: there are none.
+        // Records of switches were requested or not; there are none.
         for (const { attr } of recording.events) {
           Object.assign(attr, { flags: { ...attr.flags, context_switch: kind === "file" } });
         }
@@ -161,7 +161,7 @@ Deno.test("off-CPU samples: --weight off-cpu counts the sums of both forms", asy
   assertEquals(wanted.size >= 2, true);
 });
 
-Deno.test("off-CPU samples: the tools print the same of both forms, from a file and from a pipe", async () => {
+Deno.test("off-CPU samples: the tools print the same for both forms, from a file and from a pipe", async () => {
   await inFolder(async (folder) => {
     let compared = 0;
     for (const form of FORMS) {
@@ -185,7 +185,7 @@ Deno.test("off-CPU samples: the tools print the same of both forms, from a file 
             ? await tool(name, [...args, "-"], { input })
             : await tool(name, [...args, path]);
           assertEquals(code, 0, `${name}: ${err}`);
-          // Of the ordinary form perf prints an empty line for what is not in the raw data.
+          // For the ordinary form perf prints an empty line instead of raw data.
           return out.replaceAll(path, "data").replaceAll(`${form}${kind}`, "data")
             .replaceAll(/\n[ \n]*\n/g, "\n");
         }));
@@ -208,7 +208,7 @@ Deno.test("off-CPU samples: the tools print the same of both forms, from a file 
 });
 
 Deno.test({
-  name: "off-CPU samples: script prints what perf prints of the ordinary form",
+  name: "off-CPU samples: script prints perf's text for the ordinary form",
   ignore: perfVersion() === undefined,
   async fn() {
     await inFolder(async (folder) => {
@@ -227,7 +227,7 @@ Deno.test({
   },
 });
 
-Deno.test("off-CPU samples: another event's BPF output, and raw data that is cut, are no such samples", async () => {
+Deno.test("off-CPU samples: other BPF output, and truncated raw data, are not off-CPU samples", async () => {
   const recording = offCpu("raw", true);
   const unnamed = {
     ...recording,
@@ -245,7 +245,8 @@ Deno.test("off-CPU samples: another event's BPF output, and raw data that is cut
     type === "SAMPLE"
   );
   assertEquals(new Set(other.map(({ tid }) => tid)), new Set([0]));
-  // Without a name, each sample is judged by its raw data: half of these are cut, and stay what they were.
+  // Without an event name, raw data decides for each sample: half of these are truncated, and stay
+  // unchanged.
   const items = recording.items.map((item, i) => {
     const { record } = item;
     if (record.name !== "SAMPLE" || i % 2 === 0) return item;

@@ -1,11 +1,11 @@
-/** `--weight off-cpu` and `wall`, compared with times that are counted from the lines of `perf script`. */
+/** `--weight off-cpu` and `wall`, compared with times computed from the lines of `perf script`. */
 import { assert, assertEquals } from "@std/assert";
 import { perfRecords, perfText, perfVersion, scriptSwitch } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
 /**
- * Threads that wait for sleeps, a lock and a pipe; then the first one alone is busy. The lock and the pipe are
- * kept from a thread until the kernel says that it sleeps.
+ * Threads that wait for sleeps, a lock and a pipe; then only the first one is busy. A thread gets
+ * the lock and the pipe only once the kernel says that it sleeps.
  */
 const PROGRAM = `
 #define _GNU_SOURCE
@@ -63,7 +63,7 @@ int main(void) {
 `;
 const NAMES = ["sleeper", "locker", "reader", "serial"];
 
-/** Records the program in `folder`; returns its process, or nothing if that is not possible. */
+/** Records the program in `folder`. Returns its process; `undefined` if that is not possible. */
 function record(folder: string, how: readonly string[]): string | undefined {
   const compiled = new Deno.Command("cc", {
     args: ["-O1", "-x", "c", "-o", `${folder}/waits`, `${folder}/waits.c`, "-lpthread"],
@@ -78,13 +78,13 @@ function record(folder: string, how: readonly string[]): string | undefined {
   return success ? new TextDecoder().decode(stdout).trim() : undefined;
 }
 
-/** Times of the threads of one name, in ns. */
+/** Times of the threads with one name, in ns. */
 interface Times {
   /** On a CPU, up to a sample or a switch under this name. */
   on: number;
-  /** Without a CPU, since a switch under this name. */
+  /** Off the CPU, since a switch under this name. */
   off: number;
-  /** Between two lines of which a switch between them is missing: on a CPU or not, or either in part. */
+  /** Unknown: between two lines with a missing switch in between. */
   unsure: number;
 }
 
@@ -93,11 +93,17 @@ interface ScriptThread {
   name: string;
   since: number;
   cpu: string;
-  /** The kinds of lines that told its last switch: a tracepoint and a record may, of the same one. */
+  /**
+   * Kinds of lines that reported the last switch: a tracepoint and a record may report the same
+   * one.
+   */
   said: string[];
 }
 
-/** Counts times by thread name from the lines of `perf script`: samples of the clock and context switches. */
+/**
+ * Computes times by thread name from the lines of `perf script`: clock samples and context
+ * switches.
+ */
 class ScriptTimes {
   readonly #threads = new Map<string, ScriptThread>();
   readonly #running = new Map<string, string>();
@@ -142,7 +148,7 @@ class ScriptTimes {
     this.of(name)[what] += ns;
   }
 
-  /** Counts a time that may be either, of both names that the thread had in it. */
+  /** Adds a time that may be either, for both names that the thread had in it. */
   #addUnsure({ name, since }: ScriptThread, other: string, time: number): void {
     this.#add("unsure", name, time - since);
     if (other !== name && other !== "") this.#add("unsure", other, time - since);
@@ -179,7 +185,9 @@ class ScriptTimes {
     this.#threads.set(tid, { state: "on", name, since: time, cpu, said });
   }
 
-  /** The last time on a CPU has the name of the switch before it: no sample or switch has another. */
+  /**
+   * The last time on a CPU has the name at the switch before it: no sample or switch has another.
+   */
   #ends(tid: string, time: number): void {
     const thread = this.#threads.get(tid);
     if (thread?.state !== "on") return;
@@ -227,7 +235,8 @@ function sums(folded: string): Map<string, number> {
 }
 
 Deno.test({
-  name: "--weight off-cpu and wall: times of perf script's lines, of each kind of recording",
+  name:
+    "--weight off-cpu and wall: times equal those in perf script's lines, for each kind of recording",
   ignore: !canRecord,
   async fn() {
     await inFolder(async (folder) => {
@@ -265,7 +274,7 @@ Deno.test({
         const wall = await folded("wall");
         for (const name of NAMES) {
           const expected = times.of(name);
-          // The kernel drops some events of all processors without a record of it.
+          // The kernel drops some events of all processors without a record.
           const compare = (found: number, least: number): void => {
             const most = least + expected.unsure;
             assert(

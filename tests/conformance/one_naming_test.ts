@@ -1,11 +1,11 @@
-/** A function has one name, whichever command shows it: that of its symbol, as perf has it. */
+/** A function has the same name in all commands: that of its symbol, as in perf. */
 import { assert, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { runs } from "../support/unwound.ts";
 import { skipped } from "../support/ignored.ts";
 
-/** `price` has a variant for one argument, which its debug information calls by the original's name. */
+/** `price` has a variant for one argument, which its debug information names like the original. */
 const PROGRAM = `
 namespace shop {
 volatile long sink;
@@ -37,12 +37,12 @@ function counted(names: Iterable<readonly [name: string, samples: number]>): Nam
   return Object.fromEntries([...sums].filter(([name]) => name.includes("shop")).sort());
 }
 
-/** Names of lines of `script -F ip,sym`. */
+/** Names in lines of `script -F ip,sym`. */
 const scripted = (text: string): Names =>
   counted([...text.matchAll(/^\s*[0-9a-f]+ (.+)$/gm)].map(([, name = ""]) => [name, 1]));
 
 Deno.test({
-  name: "script, funcs, tree, folded, --symbol: names of functions are perf's",
+  name: "script, funcs, tree, folded, --symbol: names of functions equal perf's",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {

@@ -1,4 +1,7 @@
-/** `--sort parallelism` and `--weight latency`: on recordings laid out by hand, and on a program that is recorded here. */
+/**
+ * `--sort parallelism` and `--weight latency`, on recordings laid out by hand, and on a program
+ * recorded here.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { type Happening, schedulerRecording } from "../../packages/session/intervals/testing.ts";
 import { ignored, notInstalled, skipped } from "../support/ignored.ts";
@@ -12,12 +15,12 @@ async function rows(...args: string[]): Promise<Record<string, unknown>[]> {
   return out.trim().split("\n").map((line) => JSON.parse(line));
 }
 
-/** A share, without the digits that depend on the order in which it was computed. */
+/** A share without the digits that depend on the order of computation. */
 function percent(value: unknown): number {
   return Number(Number(value).toFixed(9));
 }
 
-/** Four samples of one thread alone, then three of each of three at the same time. */
+/** Four samples of one thread alone, then three of each of three concurrent threads. */
 function phases(): Happening[] {
   const clock = 1_000_000n;
   const chain = [0x1010n];
@@ -58,7 +61,7 @@ Deno.test("parallelism, latency: a serial and a parallel phase give exact values
         "third 3 3 1000000",
       ];
       assertEquals(await by("--weight", "latency"), latency);
-      // What is left out counts for others all the same.
+      // Excluded samples still count for the parallelism of others.
       assertEquals(await by("--weight", "latency", "--comm", "second"), latency.slice(2, 3));
       assertEquals(await by("--weight", "latency", "--tid", "9"), latency.slice(3));
       const ms = "0.000000300,0.000000320";
@@ -69,7 +72,7 @@ Deno.test("parallelism, latency: a serial and a parallel phase give exact values
       ]);
       const [first] = await rows("--sort", "comm", "--weight", "latency", path);
       assertEquals([first?.comm, first?.period, first?.overhead], ["first", 5e6, 500 / 7]);
-      // Both columns; a serial phase is first by its latency, though not by its period.
+      // Both columns; the serial phase is first by latency, though not by period.
       const columns = async (...args: string[]) =>
         (await rows("--latency", ...args, path)).map((row) => [
           row.parallelism ?? row.comm,
@@ -87,7 +90,7 @@ Deno.test("parallelism, latency: a serial and a parallel phase give exact values
         ["second", percent(100 / 7), 1e6, percent(300 / 13), 3e6, 3],
         ["third", percent(100 / 7), 1e6, percent(300 / 13), 3e6, 3],
       ];
-      // perf names the column among its keys.
+      // perf has the column among its keys.
       for (const how of [["--sort", "comm"], ["--sort", "latency,comm"]]) {
         assertEquals(await columns(...how), byComm);
       }
@@ -101,7 +104,7 @@ Deno.test("parallelism, latency: a serial and a parallel phase give exact values
         ) => [row.comm, percent(row.latency_children), row.latency_children_period]),
         byComm.map(([comm, share, latency]) => [comm, share, latency]),
       );
-      // What --parallelism excludes is in the totals.
+      // Samples excluded by --parallelism are in the totals.
       assertEquals(await columns("--sort", "comm", "--parallelism", "1"), [
         ["first", percent(400 / 7), 4e6, percent(400 / 13), 4e6, 4],
       ]);
@@ -132,7 +135,7 @@ Deno.test("parallelism, latency: a serial and a parallel phase give exact values
   });
 });
 
-Deno.test("parallelism, latency: without context switches they are refused with the flags to record", async () => {
+Deno.test("parallelism, latency: without context switches they are refused with the flags for recording", async () => {
   const path = "fixtures/recorded/callchain.perf.data";
   for (
     const args of [
@@ -187,7 +190,7 @@ int main(void) {
 }
 `;
 
-/** By "thread parallelism": samples, from the text of `perf script`. */
+/** Samples by "thread parallelism", from the text of `perf script`. */
 function counted(script: string): Map<string, number> {
   const running = new Set<string>();
   const found = new Map<string, number>();
@@ -208,8 +211,8 @@ function counted(script: string): Map<string, number> {
 }
 
 /**
- * By function that is anywhere in the chain of a sample: the sum of the periods of a millisecond, each divided
- * by the number of threads that had a CPU, from the text of `perf script`.
+ * Latency of each function in a sample's chain: the sum of periods of a millisecond, each divided
+ * by the number of threads on a CPU, from the text of `perf script`.
  */
 function latencies(script: string): Map<string, number> {
   const running = new Set<string>();
@@ -239,7 +242,7 @@ function latencies(script: string): Map<string, number> {
 }
 
 Deno.test({
-  name: "parallelism: phases of a program have that of the switches in perf script",
+  name: "parallelism: phases of a program have the parallelism of the switches in perf script",
   ...ignored(noPerf() ?? notInstalled("cc")),
   async fn(t) {
     if (!perfRecords()) return await skipped(t, "perf cannot record here");
@@ -258,7 +261,8 @@ Deno.test({
       run("cc", "-O0", "-fno-omit-frame-pointer", "-o", "phases", "phases.c", "-lpthread");
       const path = `${folder}/data`;
       let compared = 0;
-      // On a busy machine the threads may hardly have had two CPUs at a time: then it is recorded again.
+      // On a busy machine the threads may hardly have had two CPUs at a time; then it is recorded
+      // again.
       for (let attempt = 1; attempt <= 3; attempt++) {
         const how = ["-e", "cpu-clock/period=1000000/u", "-g", "--switch-events", "-m", "1024"];
         run("perf", "record", "-q", "-B", "-o", "data", ...how, "--", "./phases");
@@ -280,7 +284,7 @@ Deno.test({
           assert(near <= samples / 2, `${tid} ${parallelism}: ${period}, ${samples} samples`);
           compared++;
         }
-        // Functions: all that is said of them by their names, with what they called.
+        // Functions by name, with callees.
         const ofFunctions = latencies(
           run(
             ...[

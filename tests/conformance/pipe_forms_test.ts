@@ -1,4 +1,4 @@
-/** Pipes whose records come in another order than that of today's perf, or lack some. */
+/** Pipes whose records differ in order from today's perf, or lack some. */
 import { assert, assertEquals } from "@std/assert";
 import { copyRecording, PipeOutput } from "@perfdata/edit";
 import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
@@ -71,13 +71,13 @@ Deno.test("registers: names are the same from a file and from a pipe", async () 
   const expected = await keys(path);
   assert(expected.length > 1 && expected[0]?.startsWith("AX,BX,"), expected[0]);
   assertEquals(await keys("-", joined((await pipeOf("regs.perf.data")).flat())), expected);
-  // Of a file that comes through a pipe the machine is known at its end: docs/records.md.
+  // If a file is read through a pipe, the machine is known at its end: docs/records.md.
   const streamed = await keys("-", await Deno.readFile(path));
   assertEquals(streamed.length, expected.length);
   assert(streamed[0]?.startsWith("reg0,reg1,"), streamed[0]);
 });
 
-Deno.test("dump: a record of type 0, and an EXIT without any attr, do not end it", async () => {
+Deno.test("dump: a record of type 0, and an EXIT without any attr, are printed", async () => {
   const [header, records] = await pipeOf("callchain.perf.data");
   const odd = Uint8Array.of(0, 0, 0, 0, 0, 0, 8, 0);
   const exit = Uint8Array.of(

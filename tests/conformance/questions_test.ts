@@ -1,4 +1,4 @@
-/** The questions of docs/tables.md: their answers are what perf says of the same recording. */
+/** The questions in docs/tables.md: their answers equal perf's for the same recording. */
 import { assert, assertEquals } from "@std/assert";
 import { ignored } from "../support/ignored.ts";
 import { perfText } from "../support/perf.ts";
@@ -38,7 +38,7 @@ int main(void) {
 }
 `;
 
-/** Functions of the program; what other functions are called depends on which symbols are installed. */
+/** The program's own functions, since names of others depend on installed symbols. */
 const OURS = new Set(["leaf", "left", "right", "touch", "worker", "main"]);
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -87,7 +87,7 @@ async function perfSamples(path: string): Promise<Sample[]> {
   });
 }
 
-/** Sums of rows by a key, in the order of the keys. */
+/** Sums of rows by a key, sorted by the key. */
 function sums<T>(
   rows: Iterable<T>,
   key: (row: T) => string | undefined,
@@ -106,14 +106,14 @@ const period = (row: { readonly period?: string | number | null }): number => Nu
 const ours = (name: unknown): string | undefined =>
   typeof name === "string" && OURS.has(name) ? name : undefined;
 
-/** What perf says beside an answer: both as lists that have to be equal. */
+/** perf's result for an answer, both as lists that must be equal. */
 type Check = (answer: readonly Row[], perf: Perf) => readonly [found: unknown, expected: unknown];
 
 interface Perf {
   readonly samples: readonly Sample[];
   readonly ofCpu: readonly Sample[];
   readonly ofFaults: readonly Sample[];
-  /** Lines of perf script with its records of tasks, mappings and switches. */
+  /** Lines of perf script with records of tasks, mappings and switches. */
   readonly records: readonly string[];
 }
 
@@ -260,7 +260,7 @@ const CHECKS: readonly Check[] = [
   ],
 ];
 
-/** The questions of the page: what is asked, and in SQL. */
+/** The questions in the page, as text and SQL. */
 function questions(): { readonly title: string; readonly sql: string }[] {
   const page = Deno.readTextFileSync(`${root}docs/tables.md`);
   return [...page.matchAll(/^\*\*(\d+\. [^*]+)\*\*[^]*?```sql\n([^]*?)```/gm)]
@@ -277,7 +277,7 @@ Deno.test("docs/tables.md: every question is checked", () => {
 });
 
 Deno.test({
-  name: "docs/tables.md: each question has the answer of perf",
+  name: "docs/tables.md: each answer equals perf's",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {

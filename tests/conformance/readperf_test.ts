@@ -6,7 +6,7 @@ import { tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** A list of the kernel's symbols in which everything is one function. */
+/** A list of kernel symbols with a single function. */
 const KALLSYMS = "ffffffff81000000 T _text\nffffffff81000000 T low\nffffffffff000000 T high\n";
 
 /** Runs a tool in another directory. */
@@ -20,7 +20,7 @@ async function run(
   return { code, stdout: out, stderr: err };
 }
 
-Deno.test("readperf: records, processes and functions add up to what perf counts", async (t) => {
+Deno.test("readperf: records, processes and functions add up to perf's counts", async (t) => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-readperf-" });
   const file = `${root}fixtures/recorded/two-events.perf.data`;
   try {
@@ -63,7 +63,7 @@ Deno.test("readperf: records, processes and functions add up to what perf counts
       if (type !== "TOTAL") assertEquals([type, counted.get(type)], [type, Number(count)]);
       else assertEquals(overview.length, Number(count));
       compared++;
-      // The last table is of the first event alone.
+      // The last table is of the first event.
       if (type === "FINISHED_INIT") break;
     }
     assert(compared >= 5, `${compared} counts compared`);
@@ -128,7 +128,7 @@ Deno.test("rate, funcs: flags give tables, CSV rows and lines of JSON", async ()
   }
 });
 
-Deno.test("funcs: --children, names from a list of the kernel's symbols, and how far names go", async () => {
+Deno.test("funcs: --children and names from a list of kernel symbols work, and trust is reported", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-funcs-" });
   const file = `${root}fixtures/recorded/callchain.perf.data`;
   try {
@@ -182,7 +182,7 @@ Deno.test("funcs, readperf: damage before the first sample gives one line and ex
   try {
     const bytes = Deno.readFileSync(`${root}fixtures/recorded/two-events.perf.data`);
     const view = new DataView(bytes.buffer);
-    // The second record says that it has 3 bytes.
+    // The second record has a size of 3 bytes.
     const first = Number(view.getBigUint64(40, true)); // perf_file_header.data.offset
     const second = first + view.getUint16(first + 6, true);
     view.setUint16(second + 6, 3, true);

@@ -1,6 +1,6 @@
 /**
- * Compares the addresses of recordings made on the spot, and their symbols, with what `perf script`
- * and `perf report` print.
+ * Compares the addresses of recordings made here, and their symbols, with `perf script` and `perf
+ * report`.
  */
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
@@ -31,7 +31,7 @@ async function perf(folder: string, ...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** Splits `…+0x1f (object)` lines into what is counted: `object symbol+0x1f`. */
+/** Splits `…+0x1f (object)` lines into the counted text: `object symbol+0x1f`. */
 function callchainEntries(text: string): Map<string, number> {
   const found = new Map<string, number>();
   for (const line of text.split("\n")) {
@@ -43,7 +43,7 @@ function callchainEntries(text: string): Map<string, number> {
   return found;
 }
 
-/** perf 6.1 misplaces the stubs of the PLT, and leaves those of local IFUNCs without a name. */
+/** perf 6.1 misplaces PLT stubs, and has no names for those of local IFUNCs. */
 const isPlt = (key: string): boolean => key.includes("@plt+");
 
 for (
@@ -54,7 +54,7 @@ for (
   ] as const
 ) {
   Deno.test({
-    name: `addresses and symbols of ${name} are those of perf script`,
+    name: `addresses and symbols of ${name} equal those of perf script`,
     ignore: !perfRecords(),
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "perfdata-addresses-" });
@@ -70,7 +70,7 @@ for (
           ...["script", "-i", data, "--no-demangle", "-F", "ip,sym,symoff,dso"],
         );
         const expected = callchainEntries(script);
-        // Not as root, perf sees nothing of the kernel: there are hundreds otherwise.
+        // Unless it is root, perf sees no kernel; otherwise there are hundreds.
         assert(expected.size > 10, `perf script prints ${expected.size} different addresses`);
 
         const recorded = await recordedAddresses(await PerfDataReader.open(openSource(data)));
@@ -103,10 +103,10 @@ for (
           `${name}: ${expected.size} addresses of perf, ${missing.length - unmapped.length} not ` +
             `ours, ${added.length} only ours, ${recorded.samples} samples`,
         );
-        // perf looks the functions of a mapping of the vdso up in its own vdso, or nowhere.
+        // perf looks up a mapped vdso in its own vdso, or nowhere.
         const known = (key: string) => isPlt(key) || key.startsWith("[vdso] ");
         assertEquals(missing.filter((key) => !unmapped.includes(key) && !known(key)), []);
-        // The first entry of a PLT, which is no stub, has no name; perf takes it for a stub.
+        // The first entry of a PLT is no stub, and has no name; perf takes it for a stub.
         const stubs = new Set(missing.filter(isPlt).map((key) => key.slice(0, key.indexOf(" "))));
         const isHead = (key: string) =>
           key.endsWith(" [unknown]") && stubs.has(key.slice(0, key.indexOf(" ")));

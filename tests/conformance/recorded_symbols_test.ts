@@ -1,4 +1,4 @@
-/** Names that a recording has itself, in features of simpleperf and hiperf. */
+/** Names in the recording itself, in features of simpleperf and hiperf. */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr, type Feature, PerfDataReader } from "@perfdata/format";
 import {
@@ -16,7 +16,10 @@ const LIBRARY = "/system/lib/libgame.so",
   DEX = "/data/app/base.vdex",
   GONE = "/system/lib/libother.so";
 
-/** Samples in the kernel, in a library whose code is at 0x3000 of the file and 0x5000 of memory, elsewhere. */
+/**
+ * Samples in the kernel, in a library whose code is at 0x3000 of the file and 0x5000 of memory, and
+ * elsewhere.
+ */
 async function recording(features: readonly Feature[]): Promise<Uint8Array> {
   const user = { pid: 7, tid: 7, len: 0x1000n };
   const maps = [
@@ -58,7 +61,7 @@ async function recording(features: readonly Feature[]): Promise<Uint8Array> {
   return await asFile({ events: [{ attr, ids: [1n] }], items, features }, true);
 }
 
-/** A field of protobuf: a number, or bytes. */
+/** A protobuf field: a number or bytes. */
 function field(number: number, value: bigint | Uint8Array): number[] {
   const varint = (n: bigint): number[] =>
     n < 128n ? [Number(n)] : [Number(n & 127n) | 128, ...varint(n >> 7n)];
@@ -132,7 +135,7 @@ const FEATURES: Record<string, Feature> = {
     name: "HI_FILES_SYMBOL",
     value: {
       files: [
-        // Of kallsyms it knows no sizes.
+        // It has no sizes for kallsyms.
         {
           path: "[kernel.kallsyms]",
           type: 0,
@@ -167,7 +170,7 @@ const FEATURES: Record<string, Feature> = {
 };
 
 for (const [name, feature] of Object.entries(FEATURES)) {
-  Deno.test(`functions have the names that the recording has: ${name}`, () =>
+  Deno.test(`recorded symbols: functions have the names in the recording: ${name}`, () =>
     inFolder(async (folder) => {
       const data = `${folder}/perf.data`;
       await Deno.writeFile(data, await recording([feature]));
@@ -181,14 +184,14 @@ for (const [name, feature] of Object.entries(FEATURES)) {
         "Main.run+0x0",
         "[unknown]",
       ], err);
-      // The recording is no guess.
+      // Recorded names are verified.
       assert(!err.includes("unverified") && !err.includes("not known to be"), err);
     }));
 }
 
 const files = corpusFiles();
 
-Deno.test("simpleperf, hiperf: recorded symbols name functions without files of the device", {
+Deno.test("simpleperf, hiperf: recorded symbols name functions without the device's files", {
   ignore: files.length === 0,
 }, async (t) => {
   let compared = 0, named = 0, asked = 0;

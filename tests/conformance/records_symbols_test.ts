@@ -1,4 +1,4 @@
-/** Names and unwound stacks that `records` adds to samples, against those of `perf script`. */
+/** Names and unwound stacks that `records` adds to samples, compared with `perf script`. */
 import { assert, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -25,7 +25,7 @@ interface Line extends Named {
 
 const lines = (text: string): Line[] => text.trim().split("\n").map((line) => JSON.parse(line));
 
-/** A sample of `perf script -F comm,tid,time,ip,sym,symoff,dso`: its head, then its frames. */
+/** A sample of `perf script -F comm,tid,time,ip,sym,symoff,dso`: head and frames. */
 function perfSamples(text: string): string[][] {
   return text.split("\n\n").filter((block) => block.trim() !== "").map((block) => {
     const [head = "", ...frames] = block.trim().split("\n");
@@ -33,7 +33,7 @@ function perfSamples(text: string): string[][] {
     return [
       `${comm} ${tid} ${BigInt(`${seconds}${ns}`)}`,
       ...frames.map((frame) => frame.trim().replace(/^[0-9a-f]+ /, ""))
-        // A return address of 0, which perf shows as the byte before it, is no frame.
+        // A return address of 0, which perf prints as the byte before it, is no frame.
         .filter((frame) => !frame.startsWith("[unknown] ([unknown])")),
     ];
   });
@@ -42,7 +42,7 @@ function perfSamples(text: string): string[][] {
 const named = ({ sym, symoff, dso }: Named): string =>
   `${sym === null ? "[unknown]" : `${sym}+${symoff}`} (${dso ?? "[unknown]"})`;
 
-/** The same of our lines. */
+/** The same for our lines. */
 function ourSamples(all: readonly Line[]): string[][] {
   return all.filter(({ type }) => type === "SAMPLE").map((line) => [
     `${line.comm} ${line.tid} ${line.time}`,
@@ -53,7 +53,7 @@ function ourSamples(all: readonly Line[]): string[][] {
 const FIELDS = ["script", "--no-inline", "--ns", "-F", "comm,tid,time,ip,sym,symoff,dso"];
 
 Deno.test({
-  name: "records --symbols --unwind: threads, functions and stacks are those of perf script",
+  name: "records --symbols --unwind: threads, functions and stacks equal those of perf script",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
@@ -82,10 +82,10 @@ Deno.test({
         const ours = ourSamples(all);
         assertEquals(ours.map(([head]) => head), perf.map(([head]) => head));
         const same = ours.filter((sample, i) => sample.join("\n") === perf[i]?.join("\n")).length;
-        // Where the two differ, perf's stack ends before (see the test of unwinding).
+        // Where the two differ, perf's stack ends earlier (see the test of unwinding).
         ours.forEach((sample, i) => {
           const theirs = perf[i] ?? [];
-          // perf 6.1 misplaces stubs of the PLT, and knows no names of those of IFUNCs.
+          // perf 6.1 misplaces PLT stubs, and has no names for those of IFUNCs.
           const shared = sample.findIndex((frame, k) =>
             frame !== theirs[k] && !frame.includes("@plt+")
           );
@@ -98,7 +98,7 @@ Deno.test({
         compared += same;
         if (data === dwarf) checkAddresses(all);
         const piped = await tool("records", [...args, "-"], { input: Deno.readFileSync(data) });
-        // What a stack is through the vdso is known by its build id, which is after the data of a file.
+        // Stacks through the vdso depend on its build id, which follows the data of a file.
         const through = ours.map((sample) => sample.some((frame) => frame.endsWith("([vdso])")));
         const rest = <T>(samples: readonly T[]) => samples.filter((_, i) => !through[i]);
         const chains = (text: string) =>
@@ -108,7 +108,7 @@ Deno.test({
         assertEquals(chains(piped.out), chains(out), "stacks of a pipe");
       }
       console.log(`${compared} samples equal`);
-      // A line of CSV has the same.
+      // A CSV line has the same.
       const csv = await tool("records", [
         "--csv",
         "--symbols",
@@ -122,7 +122,7 @@ Deno.test({
     }),
 });
 
-/** An address of a stack, less what is mapped there, is where its symbol and distance are. */
+/** A stack's address minus its mapping's equals symbol plus distance. */
 function checkAddresses(all: readonly Line[]): void {
   const starts = new Map<string, bigint>();
   let checked = 0;
@@ -133,7 +133,7 @@ function checkAddresses(all: readonly Line[]): void {
     line.callchain.forEach((address, i) => {
       const { sym, symoff, dso } = line.callchain_symbols[i] ?? {};
       if (sym === null || sym === undefined || symoff === null || symoff === undefined) return;
-      // Functions that share a name are apart by their distance from one another.
+      // Functions with equal names are distinguished by their distance.
       const start = BigInt(address) - BigInt(symoff);
       const key = `${line.pid} ${dso} ${sym}`;
       const known = starts.get(key);

@@ -1,6 +1,4 @@
-/**
- * `records` as a command, and its samples against those of `perf script`.
- */
+/** The command `records`, and its samples compared with `perf script`. */
 import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -32,14 +30,14 @@ Deno.test("records: a pipe gives the lines of its file", async () => {
     assertEquals([file.code, file.stderr], [0, ""], name);
     const pipe = await shell('cat "$1" | $RECORDS -', `${recorded}/${name}.perf.data`);
     assertEquals([pipe.code, pipe.stderr], [0, ""], name);
-    // The names of the events are after the data of a file.
+    // The names of the events follow the data of a file.
     const names = (text: string) => text.replaceAll(/"event":"[^"]*"/g, "");
     assertEquals(names(pipe.stdout), names(file.stdout), name);
   }
 });
 
 Deno.test("records: a closed pipe ends it without a message", async () => {
-  // It is gone long before the first line is written.
+  // The reader is gone long before the first line is written.
   const { stdout, stderr } = await shell(
     '{ { $RECORDS "$1"; echo "$?" >&3; } | true; } 3>&1',
     `${recorded}/callchain.perf.data`,
@@ -64,12 +62,12 @@ const hasPerf = (await shell("perf --version")).code === 0;
 if (!hasPerf) console.log("ignored: samples against perf script: no perf on this machine");
 
 Deno.test({
-  name: "records --order time: samples are those of perf script",
+  name: "records --order time: samples equal those of perf script",
   ignore: !hasPerf,
   async fn() {
     for (const name of ["callchain", "two-events", "all-cpus", "rounds", "pipe"]) {
       const file = `${recorded}/${name}.perf.data`;
-      // One line a sample: no call chain is asked for, and addresses as numbers.
+      // One line per sample: no call chain is requested, and addresses are numbers.
       const theirs = await shell(
         '(ulimit -v 8000000; timeout 300 perf script --ns -G -F pid,tid,time,event,period,ip -i "$1")',
         file,

@@ -1,4 +1,4 @@
-/** The flags that choose samples mean the same in all commands, and what they mean for perf. */
+/** The flags that select samples have the same meaning in all commands, and in perf. */
 import { assert, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool, type ToolOptions } from "../support/tool.ts";
@@ -12,7 +12,7 @@ const lines = (out: string): string[] => out.split("\n").filter((line) => line !
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 const json = (out: string) => lines(out).map((line) => JSON.parse(line));
 
-/** How many samples a command has counted or shown. */
+/** Number of samples that a command counted or showed. */
 const TOOLS: readonly [name: string, args: Args, count: Count][] = [
   ["funcs", ["--json"], (out) => sum(json(out).map(({ samples }) => samples))],
   [
@@ -30,7 +30,7 @@ const TOOLS: readonly [name: string, args: Args, count: Count][] = [
 
 Deno.test({
   name:
-    "--time, --comm, --pid, --tid, --cpu, --dso and --symbol choose what perf chooses, everywhere",
+    "--time, --comm, --pid, --tid, --cpu, --dso and --symbol: all commands select perf's samples",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
@@ -101,11 +101,11 @@ Deno.test({
           compared++;
           return out.trim() === "" ? 0 : count(out);
         };
-        // tree and export choose in the same place.
+        // tree and export share the selection.
         for (const [more, expected] of name === "export" ? table.slice(-2) : table) {
           assertEquals(await counted(more, data), expected, `${name} ${more.join(" ")}`);
         }
-        // From a pipe, with the names of a bundle, inlined functions and lines: the same samples.
+        // From a pipe, with names of a bundle, inlined functions and lines: the same samples.
         const [more, expected] = table.at(-1) ?? [[], 0];
         const named = ["--symbols", bundle, "--symfs", folder];
         assertEquals(await counted([...more, ...named], data), expected, `${name}, a bundle`);

@@ -1,4 +1,4 @@
-/** `sched latency` compared with `perf sched latency`, on recordings that are made here. */
+/** `sched latency` compared with `perf sched latency`, on recordings made here. */
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource, PerfDataReader, type PerfEvent } from "@perfdata/format";
 import { SampleFields } from "@perfdata/format/sample-layout";
@@ -16,7 +16,7 @@ const EVENTS = ["switch", "wakeup", "wakeup_new", "stat_runtime"].map((name) =>
 );
 const WORK = "for i in 1 2 3 4 5; do sleep 0.01; ls / | cat >/dev/null; done";
 
-/** Records the scheduler on all CPUs; `false` where that is not allowed. */
+/** Records the scheduler on all CPUs. Returns `false` without permission. */
 function record(path: string, events: readonly string[]): boolean {
   if (perfVersion() === undefined) return false;
   const { success } = new Deno.Command("perf", {
@@ -48,8 +48,8 @@ function rowsOf(text: string): string[] {
 }
 
 /**
- * Threads that were preempted become ones that could go on, as kernels before 4.14 write it: perf 6.1 takes the
- * new value for sleep. Returns how many switches were changed.
+ * Changes preempted threads to runnable ones, as kernels before 4.14 write them: perf 6.1 takes the
+ * new value for sleep. Returns the number of changed switches.
  */
 async function withOldStates(path: string): Promise<number> {
   const PREEMPTED = 0x100n;
@@ -78,7 +78,7 @@ async function withOldStates(path: string): Promise<number> {
 }
 
 Deno.test({
-  name: "sched latency prints the rows of perf sched latency, from a file and from a pipe",
+  name: "sched latency: rows equal those of perf sched latency, from a file and from a pipe",
   ignore: !records,
   async fn() {
     await inFolder(async (folder) => {
@@ -103,7 +103,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "sched latency counts from sched_waking where perf sched record has that only",
+  name: "sched latency: sched_waking is used if perf sched record has only that",
   ignore: !records,
   async fn() {
     await inFolder(async (folder) => {
@@ -121,8 +121,8 @@ Deno.test({
 });
 
 /**
- * A row of timehist without what depends on lost records: the ids, which perf does not print if the FORK was lost,
- * and the waits, which begin at a wakeup or switch of another CPU.
+ * A row of timehist without the parts that depend on lost records: ids, which perf does not print
+ * if the FORK was lost, and waits, which begin at a wakeup or switch of another CPU.
  */
 function withoutWaits(line: string): string {
   return line.replace(/(\[\d+(?:\/\d+)?\])? +\d+\.\d+ +\d+\.\d+( +\d+\.\d+ )$/, "$2");
@@ -135,12 +135,12 @@ function rowsAndLosses(text: string): string[] {
 
 Deno.test({
   name:
-    "sched timehist and map: print the lines of perf, of a file, a pipe, and a recording with losses",
+    "sched timehist and map: lines equal perf's, for a file, a pipe, and a recording with losses",
   ignore: !records,
   async fn() {
     await inFolder(async (folder) => {
       const path = `${folder}/all.data`;
-      // A buffer of one page loses records; a busy machine loses them with any.
+      // A buffer of one page loses records; on a busy machine any buffer does.
       for (const pages of ["1024", "1"]) {
         const recorded = new Deno.Command("perf", {
           args: ["sched", "record", "-m", pages, "-o", path, "--", "sh", "-c", WORK],
@@ -160,7 +160,7 @@ Deno.test({
           const all = (line: string): string => lost > 0 ? withoutWaits(line) : line;
           assertEquals(lines.map(all), perf.map(all));
           console.log(`sched ${view}: ${lines.length} lines compared, ${lost} records lost`);
-          // How many switches there are is the machine's: some 95 on a quiet one.
+          // The number of switches depends on the machine: some 95 on a quiet one.
           assert(lines.length > 30);
           const piped = await tool("sched", [view, "-"], { input: stream });
           assertEquals(piped.code, 0);
@@ -170,7 +170,7 @@ Deno.test({
           assertEquals(json.length, perf.length - losses - (view === "map" ? 1 : 4));
           for (const line of json) JSON.parse(line);
         }
-        // What ran on a CPU never overlaps.
+        // Intervals on a CPU never overlap.
         const ran = new Map<number, number>();
         const rows = (await tool("sched", ["timehist", "--json", path])).out.trim().split("\n")
           .map((line) => JSON.parse(line));
@@ -182,22 +182,22 @@ Deno.test({
   },
 });
 
-Deno.test("sched latency: the idle task of CPU 0 is no ended thread", () => {
+Deno.test("sched latency: the idle task of CPU 0 is not an ended thread", () => {
   const waits: number[] = [];
   const timehist = new Timehist(({ wait }) => waits.push(wait));
   const ended = { tid: [-1], process: [-1], comm: [-1] } as unknown as Run;
   timehist.switched({ time: 100, cpu: 0, from: 0, state: 0, to: 5 }, ended, 0);
   timehist.switched({ time: 200, cpu: 0, from: 5, state: 0, to: 0 }, ended, 0);
   timehist.switched({ time: 300, cpu: 0, from: 0, state: 0, to: 6 }, ended, 0);
-  // It left its CPU at 100, and had it again at 200.
+  // It left its CPU at 100, and got it again at 200.
   assertEquals(waits, [0, 0, 100]);
 });
 
 Deno.test("sched latency: a wait begins at the wakeup or preemption and ends at the switch", () => {
   const latency = new SchedulerLatency();
-  latency.switched({ time: 100, cpu: 0, from: 7, state: 1, to: 8 }); // 7 sleeps; 8 comes, of which nothing was known
+  latency.switched({ time: 100, cpu: 0, from: 7, state: 1, to: 8 }); // 7 sleeps; 8, so far unknown, runs
   latency.woken(150, 7);
-  latency.woken(170, 7); // waits already
+  latency.woken(170, 7); // already waits
   latency.switched({ time: 180, cpu: 0, from: 8, state: 0, to: 7 }); // 8 is preempted
   latency.switched({ time: 200, cpu: 0, from: 7, state: 2, to: 8 });
   latency.woken(190, 7); // before it slept: an event out of order
@@ -248,7 +248,7 @@ Deno.test("sched: wrong usage and missing tracepoints give one line", async () =
   assert(none.err.includes("no context switches") && none.err.includes("perf sched record"));
 });
 
-Deno.test("sched wakeups: a sleep is of who ends it, a preemption of nobody", async () => {
+Deno.test("sched wakeups: a sleep counts for the thread that ends it, a preemption for none", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/woken.data`;
     Deno.writeFileSync(
@@ -258,7 +258,7 @@ Deno.test("sched wakeups: a sleep is of who ends it, a preemption of nobody", as
         { time: 60n, tid: 8, task: "eight" },
         { time: 100n, tid: 7, to: [8, 1n] }, // 7 sleeps
         { time: 140n, tid: 8, wakes: 7 },
-        { time: 145n, tid: 8, wakes: 7 }, // is awake already
+        { time: 145n, tid: 8, wakes: 7 }, // is already awake
         { time: 150n, tid: 8, to: [7, 0n] }, // 8 is preempted
         { time: 170n, tid: 7, to: [8, 1n] },
         { time: 180n, tid: 8, wakes: 7 },
@@ -283,7 +283,7 @@ Deno.test("sched wakeups: a sleep is of who ends it, a preemption of nobody", as
 });
 
 Deno.test({
-  name: "sched wakeups counts what the lines of perf script say",
+  name: "sched wakeups: counts equal those in the lines of perf script",
   ignore: !records,
   fn: () =>
     inFolder(async (folder) => {
@@ -300,7 +300,7 @@ Deno.test({
         if (event === "sched_switch") {
           const { from, state, to } = scriptSwitch(rest);
           asleep.delete(to);
-          // R, R+: it could go on.
+          // R, R+: runnable.
           if (/^R/.test(state)) asleep.delete(from);
           else if (from !== "0") asleep.set(from, time);
         } else if (event === "sched_waking") {
@@ -322,19 +322,19 @@ Deno.test({
       }
       assertEquals([...found].toSorted(), [...wanted].toSorted());
       assert(found.size >= 5, `${found.size} threads waited`);
-      // What a timer ends, an interrupt ends: a sleep, or what the kernel itself waits for.
+      // An interrupt ends a sleep that a timer ends, or a wait of the kernel itself.
       assert(/"waker":"<interrupt>"/.test(out), out);
     }),
 });
 
-Deno.test("sched: tracepoints without formats are not called missing", async () => {
+Deno.test("sched: tracepoints without formats are not reported as missing", async () => {
   const happenings = [
     { time: 100n, tid: 7, clock: 10n, chain: [0x1010n] },
     { time: 110n, tid: 7, to: [8, 1n] as const, chain: [0x1010n] },
     { time: 120n, tid: 8, wakes: 7 },
     { time: 130n, tid: 8, to: [7, 0n] as const },
   ];
-  /** Records of switches in addition, which can be read. */
+  /** Additional records of switches, which are readable. */
   const switches = [
     { time: 111n, tid: 7, change: "out" as const },
     { time: 129n, tid: 7, change: "in" as const },
@@ -370,14 +370,14 @@ Deno.test("sched: tracepoints without formats are not called missing", async () 
         assertEquals(code, 1);
         assert(what.test(err), err);
       }
-      // What can be read is shown, and what is missing is said.
+      // Readable parts are shown, and missing ones reported.
       const both = [...happenings, ...switches].sort((a, b) => Number(a.time - b.time));
       await Deno.writeFile(path, await schedulerRecording(both, { names, formats: false }));
       const [code, err] = await said("funcs", "--weight", "off-cpu");
       assertEquals(code, 0);
       assert(what.test(err), err);
     }
-    // With the formats, nothing is said of it.
+    // With the formats, there is no report.
     await Deno.writeFile(path, await schedulerRecording(happenings, { names: true }));
     const [code, err] = await said("funcs", "--weight", "off-cpu");
     assertEquals([code, /not to be read/.test(err)], [0, false]);

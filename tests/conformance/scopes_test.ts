@@ -1,7 +1,6 @@
 /**
- * The names of inlined functions, compared with those that symbols have in a build of the same
- * source where nothing is inlined: compilers leave the linkage name of what other files cannot see
- * out of the debug information.
+ * Names of inlined functions, compared with the symbols of a build of the same source without
+ * inlining: compilers omit the linkage name of functions that other files cannot see.
  */
 import { assert, assertEquals } from "@std/assert";
 import { localResolver } from "@perfdata/symbols/local-resolver";
@@ -10,7 +9,7 @@ import { ignored, notInstalled } from "../support/ignored.ts";
 
 const HERE = new URL("../support/addr2line/", import.meta.url).pathname;
 
-/** Functions in the source that are inlined, each as the symbols of the other build name it. */
+/** Inlined functions of the source, with their symbols in the other build. */
 const CPP = [
   "shop::mix",
   "shop::(anonymous namespace)::hidden",
@@ -57,21 +56,21 @@ const CASES: Case[] = [
   },
 ];
 
-/** A name without parameters, the kind of a function, hashes, and what numbers a lambda. */
+/** A name without parameters, kind of function, hashes, and a lambda's number. */
 function bare(name: string): string {
   let text = name.replace(/^(?:int|unsigned long) /, "")
     .replace(/\{lambda[^}]*\}|\$_\d+/g, "{lambda}")
     .replace(/::h[0-9a-f]{16}$/, "")
     .replace(/ const$/, "");
   for (;;) {
-    // Parameter lists end before the next `::` or at the end; an operator's own `()` is no list.
+    // A parameter list ends before the next `::` or at the end; an operator's own `()` is none.
     const shorter = text.replace(/(?<!operator)\((?!anonymous)[^()]*\)(?=::|$)/, "");
     if (shorter === text) return text;
     text = shorter;
   }
 }
 
-/** Where the code of a program is, as offsets in its file. */
+/** File offsets of a program's code. */
 function codeOf(path: string): number[] {
   const [, from = "", size = ""] =
     /\.text\s+PROGBITS\s+[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)/.exec(run("readelf", "-SW", path)) ?? [];
@@ -114,7 +113,7 @@ for (const { compiler, flags, plain, source, inlined } of CASES) {
         const shown = new Set([...seen.keys()].map(bare));
         assertEquals(inlined.filter((name) => !shown.has(name)), [], "not inlined, or not seen");
         assert(compared >= inlined.length, `${compared} frames`);
-        // Of the two lambdas of one function, each has rows of its own.
+        // Each of the two lambdas of one function has its own rows.
         if (source === "scopes.cpp") {
           const lambdas = [...seen].filter(([name]) => bare(name).includes("{lambda}"));
           assertEquals(lambdas.length, 2);

@@ -1,4 +1,4 @@
-/** Fields of `script` that few recordings have, against `perf script`, on samples made here. */
+/** Rare fields of `script`, compared with `perf script` on samples made here. */
 import { emptyAttr, encodeFeature, type PerfEventAttr, type Sample } from "@perfdata/format";
 import {
   PERF_SAMPLE_ADDR,
@@ -125,7 +125,10 @@ async function compare(
   return lines;
 }
 
-/** The same without `mem_lvl_num` (bits 33 to 36) of 5 to 8: names of Linux 6.7 and later, not known to perf 6.1. */
+/**
+ * Without `mem_lvl_num` (bits 33 to 36) of 5 to 8, which are names of Linux 6.7 and later, unknown
+ * to perf 6.1.
+ */
 function withoutNewLevels(source: bigint): bigint {
   const level = source >> 33n & 15n;
   return level >= 5n && level <= 8n ? source ^ level << 33n : source;
@@ -146,7 +149,7 @@ Deno.test(
         var2_w: numbers.below(65536),
         var3_w: numbers.below(65536),
       },
-      // Single bits of each part, and any.
+      // Single bits of each part, and any combination.
       data_src: withoutNewLevels(
         i === 0
           ? 0n
@@ -185,7 +188,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script -F retire_lat: prints as in perf 6.12, and is refused if samples have none",
+  "script -F retire_lat: prints as in perf 6.12, and is refused if samples lack it",
   ignored(noNewerPerf()),
   async () => {
     const numbers = new Numbers(2);
@@ -273,7 +276,7 @@ Deno.test("script: output of BPF programs prints as in perf", ignored(noPerf()),
   assert(await compare(bytes, [undefined, "time,ip"]) > 20);
 });
 
-Deno.test("script -F: a field that cannot be printed is refused with a reason", async () => {
+Deno.test("script -F: a field that is not supported is refused with a reason", async () => {
   const path = new URL("../../fixtures/recorded/clock.perf.data", import.meta.url).pathname;
   for (
     const field of ["metric", "brstackinsn", "srccode", "ipc", "synth", "insn", "iregs", "weight"]
@@ -285,7 +288,7 @@ Deno.test("script -F: a field that cannot be printed is refused with a reason", 
   }
 });
 
-Deno.test("addr is named by what was mapped at that moment, also where the kernel accessed it", async () => {
+Deno.test("script: addr is named by the mapping at that time, even if the kernel accessed it", async () => {
   const map = (filename: string): Item => ({
     record: {
       type: 1,
@@ -306,7 +309,7 @@ Deno.test("addr is named by what was mapped at that moment, also where the kerne
   const sample_type = BigInt(
     PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR,
   );
-  // Data has names where the event is a page fault.
+  // Data has names if the event is a page fault.
   const pageFaults = { type: 1, config: 2n };
   const bytes = await asFile({
     events: [{
@@ -342,10 +345,13 @@ Deno.test("addr is named by what was mapped at that moment, also where the kerne
   }
 });
 
-/** No instruction begins where a branch is said to be. */
+/** An impossible source of a branch: no instruction begins there. */
 const MISMATCH = 9;
 
-/** Makes of branch stacks what is rare: the kernel, damage, samples elsewhere; returns where the sample was taken. */
+/**
+ * Adds rare cases to branch stacks: the kernel, damage, samples elsewhere. Returns the sampled
+ * address.
+ */
 function rareStacks(
   numbers: Numbers,
   which?: number,
@@ -364,11 +370,11 @@ function rareStacks(
         fourth.to = KERNEL;
         return last.to;
       case 4:
-        // The way back alone.
+        // Only the way back.
         third.from = KERNEL + 0x100;
         return last.to;
       case 6:
-        // Where nothing is mapped, and a piece that is too long.
+        // An unmapped target, and a too long piece.
         third.from = fourth.to = 0x10;
         last.from += 20000;
         return last.to;
@@ -387,7 +393,7 @@ function rareStacks(
 }
 
 Deno.test({
-  name: "script: the code between branches is that of perf script -F brstackinsn",
+  name: "script: the code between branches equals that of perf script -F brstackinsn",
   ...ignored(
     noPerf() ??
       (found("gcc") === undefined || found("objdump") === undefined
@@ -410,7 +416,7 @@ Deno.test({
           assertEquals(theirs?.code, 0, theirs?.stderr);
           const ours = await tool("script", ["-F", fields, path]);
           assertEquals(ours.code, 0, ours.err);
-          // No build id was recorded: functions are marked.
+          // No build id was recorded, so functions are marked.
           assertEquals(
             ours.out.replace(/\?(?=$|:$|\+0x|\+\d+:$| \()/gm, ""),
             theirs?.stdout,
@@ -430,7 +436,7 @@ Deno.test({
         Deno.writeFileSync(path, await recordingOf(program, branches, base, wrong));
         const theirs = await perfText(["script", "-F", "brstackinsn"], path);
         const ours = await tool("script", ["-F", "brstackinsn", path]);
-        // perf names the function after the end, where it has read on into it.
+        // perf names the function after the end if it has read on into it.
         const unnamed = (text: string) => text.replace(/^\t[^\t\n]+:\n/gm, "");
         assertEquals(unnamed(ours.out), unnamed(theirs?.stdout ?? ""));
         assertStringIncludes(ours.out, "mismatch of LBR data and executable");
@@ -441,7 +447,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "script: counters of branches are those of a newer perf script -F brstackinsn,brcntr",
+  name: "script: branch counters equal those of a newer perf script -F brstackinsn,brcntr",
   ...ignored(
     noNewerPerf() ??
       (found("gcc") === undefined || found("objdump") === undefined
@@ -478,7 +484,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "script: the code between branches of Intel PT is that of perf script --itrace=i500il16",
+  name:
+    "script: the code between branches of Intel PT equals that of perf script --itrace=i500il16",
   ...ignored(cannotStep() ?? noPerf()),
   fn: () =>
     inFolder(async (folder) => {
@@ -494,7 +501,7 @@ Deno.test({
       assertEquals(theirs?.code, 0, theirs?.stderr);
       const ours = await tool("script", [...args.slice(1), path]);
       assertEquals(ours.code, 0, ours.err);
-      // The PLT of a static program, whose entries have no names: perf takes them for the function before.
+      // The PLT of a static program, whose stubs have no names: perf uses the function before.
       const named = (text: string) => text.replace(/(?:\*ABS\*\S*@plt|\b_init)(?:\+\d+)?/g, "PLT");
       assertEquals(named(ours.out), named(theirs?.stdout ?? ""));
       const lines = ours.out.split("\n").length;
@@ -506,7 +513,7 @@ Deno.test({
     }),
 });
 
-Deno.test("script: the code between branches needs all branches", async () => {
+Deno.test("script: the code between branches is refused if branches are missing", async () => {
   const attr = { sample_type: BigInt(BASE | PERF_SAMPLE_BRANCH_STACK), branch_sample_type: 0x10n };
   const path = Deno.makeTempFileSync({ suffix: ".perf.data" });
   try {

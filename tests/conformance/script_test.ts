@@ -1,4 +1,4 @@
-/** `script` against the installed `perf script`, on fixtures and on the corpus. */
+/** `script` compared with the installed `perf script`, on fixtures and the corpus. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
   emptyAttr,
@@ -21,14 +21,14 @@ import { ignored, skipped } from "../support/ignored.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-/** What both may differ in, since perf is wrong there or names symbols of this machine: see docs/script.md. */
+/** Known differences, in which perf is wrong or uses this machine's symbols: see docs/script.md. */
 function comparable(text: string): string[] {
   return text.split("\n").map((line) =>
     line
       .replace(/ (\S+@plt|@plt)(\+0x[0-9a-f]+)? \(/, " PLT (")
-      // Symbols of the kernel and the vdso that runs here, not of the recorded one.
+      // Symbols of the running kernel and vdso, not of the recorded ones.
       .replace(/ \S+ \((\[kernel\.kallsyms\]|\[vdso\])\)/, " SYM ($1)")
-      // A module goes by its path or its name.
+      // A module is named by path or name.
       .replace(/\((?:\S*\/)?([\w-]+)\.ko\)/, (_, name) => `([${name.replaceAll("-", "_")}])`)
   );
 }
@@ -121,7 +121,9 @@ Deno.test("script: flags for other records print them as in perf", ignored(noPer
   assert(files >= 6 && lines > 150, `${files} files, ${lines} lines`);
 });
 
-/** Of the corpus: kernels of many versions, branches, several events, old and new perfs. */
+/**
+ * Recordings of the corpus: kernels of many versions, branches, several events, old and new perfs.
+ */
 const CORPUS = [
   "google__perf_data_converter/src/quipper/testdata/perf.data.branch-3.8@043391b",
   "google__perf_data_converter/src/quipper/testdata/perf.data.forkexit-3.8",
@@ -150,12 +152,12 @@ const HIGH = 0xffff_ffff_ffff_ffffn;
 const KERNEL = HIGH - 127n;
 const USER = HIGH - 511n;
 
-/** Samples with all sorts of call chains: made by chance, the same each time. */
+/** Samples with random call chains, the same in each run. */
 async function chainsRecording(): Promise<Uint8Array> {
   const sampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
   const attr = {
     ...emptyAttr(),
-    // That of perf 6.1.
+    // The limit of perf 6.1.
     size: 128,
     sample_period: 1n,
     sample_type: BigInt(sampleType),
@@ -173,7 +175,7 @@ async function chainsRecording(): Promise<Uint8Array> {
     return (seed >>> 16) % below;
   };
   const mapped = () => 0x1000n + BigInt(random(0x9000));
-  // Addresses where nothing is mapped, of both halves and of none; markers; words that are no marker.
+  // Unmapped addresses of both halves and of neither; markers; words that resemble markers.
   const others = [
     ...[0n, 1n, 0x7f00_1234_5678n, 0xffff_8000_0000_0000n, 0xffff_ffff_8100_0000n],
     ...[0x8000_0000_0000_1000n, 0x1234_5678_9abc_def0n, HIGH - 0xffff_ff00n, HIGH - 4095n],
@@ -184,7 +186,7 @@ async function chainsRecording(): Promise<Uint8Array> {
     const length = random(30) === 0 ? 120 + random(20) : random(8);
     const chain = Array.from({ length }, () => {
       const kind = random(40);
-      // Markers that mean nothing.
+      // Markers without a meaning.
       if (length < 100 && kind === 0) return HIGH;
       return kind < 12 ? others[random(others.length)] as bigint : mapped();
     });
@@ -217,7 +219,7 @@ Deno.test(
   },
 );
 
-Deno.test("addresses where nothing is mapped are printed, whether each is a place of its own or not", async () => {
+Deno.test("script: unmapped addresses are printed, whether they are separate places or not", async () => {
   const others = corpusFiles().map(({ path }) => path)
     .filter((path) => /cpp-inlining\.perf\.data$|perf\.lbr\.data$/.test(path));
   const fixtures = ["dwarf", "callchain", "addr"];
@@ -226,7 +228,7 @@ Deno.test("addresses where nothing is mapped are printed, whether each is a plac
     ...others,
   ];
   for (const path of paths) {
-    // With --verbose they are counted, so that each is a place.
+    // With --verbose they are counted, so each one is a place.
     const counted = await tool("script", ["--verbose", path]);
     const plain = await tool("script", [path]);
     assertEquals(plain.out, counted.out, path);

@@ -1,4 +1,7 @@
-/** `script` by windows, in any number of threads, prints what it prints of a stream, which is held to its end. */
+/**
+ * `script` by windows prints with any number of threads the text of a stream, which is stored to
+ * its end.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader, streamSource } from "@perfdata/format";
 import { openSource } from "@perfdata/format/file-source";
@@ -14,7 +17,7 @@ import { corpusFiles } from "../support/corpus.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Threads, and bytes of a window: one thread, and one of the others in turn. */
+/** Threads and window size: one thread, and one of the others in turn. */
 const OTHERS = [[2, 1 << 12], [3, 1 << 13], [7, 1 << 12]] as const;
 function ways(turn: number): readonly (readonly [jobs: number, windowBytes: number])[] {
   return [[1, 1 << 12], OTHERS[turn % OTHERS.length] ?? OTHERS[0]];
@@ -30,14 +33,14 @@ function aboutOf(name: string, flags: { fields?: string; verbose?: boolean; comm
   } as unknown as ScriptAbout;
 }
 
-/** Gathers text. */
+/** Collects text. */
 function gathered() {
   const decoder = new TextDecoder("latin1");
   const text = { all: "", write: (bytes: Uint8Array) => void (text.all += decoder.decode(bytes)) };
   return text;
 }
 
-/** What is printed of it as a stream, and said of names. */
+/** Text of a recording read as a stream, with the messages about names. */
 async function held(about: ScriptAbout): Promise<string[]> {
   const text = gathered();
   using file = Deno.openSync(about.name);
@@ -47,7 +50,7 @@ async function held(about: ScriptAbout): Promise<string[]> {
   return [text.all, said(script), unwoundText(engine, true) ?? ""];
 }
 
-/** What is said of names and samples after the text. */
+/** Messages about names and samples after the text. */
 function said(script: ScriptText): string {
   const { printed, samples: { count, frames, unmapped } } = script;
   const { objects, all, resolved, unverified, unresolved } = script.trust();
@@ -58,7 +61,7 @@ function said(script: ScriptText): string {
   return [JSON.stringify(total), ...ofObjects.sort()].join("\n");
 }
 
-Deno.test("script: any number of threads prints what is printed of a stream", async () => {
+Deno.test("script: any number of threads prints the text of a stream", async () => {
   const fixtures = ["callchain", "dwarf", "rounds", "all-cpus", "tracepoint"];
   const paths = [
     ...fixtures.map((name) => `${root}fixtures/recorded/${name}.perf.data`),

@@ -1,4 +1,7 @@
-/** `convert --spe`: accesses in AUX data of Arm SPE as samples, beside those that perf makes of the same data. */
+/**
+ * `convert --spe`: accesses in AUX data of Arm SPE as samples, compared with those that perf
+ * synthesizes.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
@@ -7,18 +10,18 @@ import { testSeed } from "../support/seed.ts";
 import { speRecording } from "../support/spe_recording.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
-/** Numbers of processors whose data sources are told, and of one whose are not. */
+/** Processors with known data sources, and one without. */
 const PROCESSORS = [
   { name: "Neoverse N1", cpuid: "0x00000000410fd0c1" },
   { name: "Neoverse V1", cpuid: "0x00000000410fd401" },
   { name: "another", cpuid: "0x00000000480fd010" },
 ];
 
-/** Of the event that is made: the one of a PMU has none of these. */
+/** Bits of a PMU event that the synthesized event lacks. */
 const FIELDS = "hw:comm,pid,tid,cpu,time,event,ip,addr,data_src,weight,phys_addr";
 
 Deno.test({
-  name: "convert --spe makes the samples that perf makes of Arm SPE",
+  name: "convert --spe: samples equal those that perf synthesizes from Arm SPE",
   ...ignored(noPerf()),
   fn: () =>
     inFolder(async (folder) => {
@@ -49,7 +52,7 @@ Deno.test({
     }),
 });
 
-Deno.test("funcs --mem and c2c count what convert --spe made", () =>
+Deno.test("funcs --mem and c2c: accesses made by convert --spe are counted", () =>
   inFolder(async (folder) => {
     const made = { cpuid: PROCESSORS[0]?.cpuid ?? "", contexts: true, short: false };
     const from = `${folder}/spe.data`;
@@ -66,7 +69,7 @@ Deno.test("funcs --mem and c2c count what convert --spe made", () =>
     assertEquals(lines.code, 0, lines.err);
     const [total] = lines.out.split("\n").map((line) => line && JSON.parse(line));
     assertEquals(total.total.records, samples);
-    // What has no AUX data of SPE, and what was read from a pipe, is said.
+    // Recordings without SPE data, and pipes, are reported.
     const other = await tool("convert", ["--spe", "-o", `${folder}/x`, to]);
     assertEquals([other.code, other.err.includes("no AUX data of Arm SPE")], [1, true]);
     const untold = await tool("c2c", [from]);

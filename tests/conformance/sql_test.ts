@@ -1,4 +1,4 @@
-/** `sql`: its sums are those of perf, and a question reads its tables and nothing else. */
+/** `sql`: its sums equal perf's, and a query reads only its tables. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parquetRows } from "../support/parquet_rows.ts";
 import { ignored } from "../support/ignored.ts";
@@ -14,7 +14,7 @@ import { inFolder, tool } from "../support/tool.ts";
 const root = new URL("../../", import.meta.url).pathname;
 const callchain = `${root}fixtures/recorded/callchain.perf.data`;
 
-/** Rows of an answer; numbers of 64 bits are texts here. */
+/** Rows of a result; 64-bit numbers are strings here. */
 async function rows(query: string, ...files: string[]): Promise<Record<string, unknown>[]> {
   const { code, out, err } = await tool("sql", ["--json", query, ...files]);
   assertEquals(code, 0, err);
@@ -23,7 +23,7 @@ async function rows(query: string, ...files: string[]): Promise<Record<string, u
   );
 }
 
-/** Fails unless the answer is one line on standard error. */
+/** Fails unless the output is one line on standard error. */
 async function refused(args: string[], code: number, text: string): Promise<void> {
   const result = await tool("sql", args);
   assertEquals([result.code, result.out], [code, ""], `${args.join(" ")}: ${result.err}`);
@@ -33,7 +33,7 @@ async function refused(args: string[], code: number, text: string): Promise<void
 }
 
 Deno.test({
-  name: "sql: functions, callers and seconds are those of perf report and perf script",
+  name: "sql: functions, callers and seconds equal those of perf report and perf script",
   ...ignored(noRecording()),
   fn: () =>
     inFolder(async (folder) => {
@@ -41,7 +41,7 @@ Deno.test({
       const data = await recordProgram(folder, LEFT_AND_RIGHT, events);
       const tables = `${folder}/tables`;
       const expected = await reportedPeriods(data);
-      // Of the recording, and of the tables that this leaves.
+      // From the recording, and from the tables that this leaves.
       const query = "SELECT function, sum(period)::BIGINT AS period FROM functions GROUP BY 1";
       const kept = await tool("sql", ["--keep", tables, "--csv", query, data]);
       assertEquals(kept.code, 0, kept.err);
@@ -57,7 +57,7 @@ Deno.test({
       const [all] = await rows("SELECT sum(period)::BIGINT AS period FROM samples", tables);
       assertEquals(BigInt(all?.["period"] as number), total);
 
-      // The innermost frame and its caller, of each chain that perf script prints.
+      // The innermost frame and its caller in each chain of perf script.
       const script = await perfText(["script", "-F", "period,ip,sym", "--no-inline"], data);
       const pairs = new Map<string, number>();
       for (const block of script?.stdout.trim().split("\n\n") ?? []) {
@@ -93,7 +93,7 @@ Deno.test({
     }),
 });
 
-Deno.test("sql: a question cannot read other files, nor write any", () =>
+Deno.test("sql: a query cannot read other files, nor write any", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/tables`;
     assertEquals((await tool("export", ["parquet", "-o", tables, callchain])).code, 0);
@@ -128,7 +128,7 @@ Deno.test("sql: a question cannot read other files, nor write any", () =>
     const lines = asked.err.trimEnd().split("\n");
     assertEquals(lines.length, refusals.length, asked.err);
     refusals.forEach(([query, reason], i) => assertStringIncludes(lines[i] ?? "", reason, query));
-    // What is written is the answer alone.
+    // Only the result is written.
     const parquet = ["--parquet", `${folder}/out.parquet`];
     for (
       const [query, reason] of [
@@ -137,13 +137,13 @@ Deno.test("sql: a question cannot read other files, nor write any", () =>
         [`SELECT 1) TO '${folder}/out.csv' (FORMAT csv); --`, "syntax error"],
       ] as const
     ) await refused([...parquet, query, tables], 1, reason);
-    // The tables themselves can be asked.
+    // The tables themselves can be queried.
     assert((await rows("FROM functions", tables)).length > 0);
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), before);
     assertEquals([...Deno.readDirSync(tables)].length, 8);
   }));
 
-Deno.test("sql: a wrong question or file gives one line", () =>
+Deno.test("sql: a wrong query or file gives one line", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/tables`;
     assertEquals((await tool("export", ["parquet", "-o", tables, callchain])).code, 0);
@@ -168,7 +168,7 @@ Deno.test("sql: a wrong question or file gives one line", () =>
     await refused(["FROM samples", tables], 1, "version 1 and 2, expected 1");
   }));
 
-Deno.test("sql: flags give a table, CSV, JSON or Parquet, and standard input may be the question", () =>
+Deno.test("sql: flags give a table, CSV, JSON or Parquet, and standard input may be the query", () =>
   inFolder(async (folder) => {
     const query = "SELECT 'a,\"b' AS t, 9007199254740993 AS n, NULL AS x, [1, 2] AS l";
     const tables = `${folder}/tables`;
@@ -198,13 +198,13 @@ Deno.test("sql: flags give a table, CSV, JSON or Parquet, and standard input may
     assertEquals(asked.err.trimEnd().split("\n").length, 1, asked.err);
   }));
 
-Deno.test("sql: rows of several recordings unite without a frame or stack twice", () =>
+Deno.test("sql: several recordings are combined without a duplicate frame or stack", () =>
   inFolder(async (folder) => {
     const tables = `${folder}/tables`;
     const other = `${root}fixtures/recorded/two-events.perf.data`;
     const flags = ["parquet", "-o", tables, "--partition", "service=web", callchain, other];
     assertEquals((await tool("export", flags)).code, 0);
-    // The same rows, as another recording has them.
+    // The same rows in another recording.
     for (const table of ["frames", "stacks"]) {
       const files = `${tables}/${table}/service=web`;
       const [{ name } = { name: "" }] = [...Deno.readDirSync(files)];

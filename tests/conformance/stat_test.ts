@@ -1,4 +1,7 @@
-/** `stat` compared with `perf stat report`, on recordings that are made here, and with what perf prints meanwhile. */
+/**
+ * `stat` compared with `perf stat report`, on recordings made here, and with perf's output during
+ * the recording.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr, type Feature, type PerfEventAttr } from "@perfdata/format";
 import {
@@ -16,7 +19,7 @@ import { inFolder, tool } from "../support/tool.ts";
 const TEST_SEED = testSeed();
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-/** Modes of counts by number, as perf 6.1 writes them, and as `--by` and the flags of perf call them. */
+/** Aggregation modes: number in perf 6.1, name for `--by`, and perf's flag. */
 const MODES = [
   { mode: 0, by: "cpu", flags: ["-A"] },
   { mode: 1, by: "all", flags: [] },
@@ -25,14 +28,14 @@ const MODES = [
   { mode: 4, by: "core", flags: ["--per-core"] },
   { mode: 7, by: "node", flags: ["--per-node"] },
 ] as const;
-/** perf does not know of CPUs that this machine does not have. */
+/** perf does not know CPUs that this machine lacks. */
 const CPUS = Math.min(4, navigator.hardwareConcurrency);
 const CPU_NUMBERS = Array.from({ length: CPUS }, (_, cpu) => cpu);
 const CACHE = { line_size: 64, sets: 64, ways: 8, size: "32K" };
-/** Scale of the energy that RAPL counts, in Joules. */
+/** Scale of RAPL's energy counts in Joules. */
 const ENERGY = 2 ** -32;
 
-/** An event to count: its attr, and which share of the time it had a counter. */
+/** An event to count: its attr, and the share of the time with a counter. */
 interface Counted {
   readonly name: string;
   readonly type: number;
@@ -54,7 +57,7 @@ const cache = (name: string, config: number, most: number): Counted => ({
 const user = { flags: { exclude_kernel: true, exclude_hv: true } };
 const MISS = 1 << 16;
 
-/** All that perf computes metrics of. */
+/** All events from which perf computes metrics. */
 const EVENTS: readonly Counted[] = [
   { name: "task-clock", type: 1, config: 1n, most: 9e8, unit: "msec", scale: 1e-6 },
   { name: "context-switches", type: 1, config: 3n, most: 40 },
@@ -87,7 +90,7 @@ const EVENTS: readonly Counted[] = [
   { name: "power/energy-pkg/", type: 9, config: 2n, most: 2 ** 40, unit: "Joules", scale: ENERGY },
 ];
 
-/** What describes a machine of two sockets and two nodes. */
+/** Description of a machine with two sockets and two nodes. */
 function features(cmdline: readonly string[]): Feature[] {
   return [
     { id: 7, name: "NRCPUS", value: { nr_cpus_avail: CPUS, nr_cpus_online: CPUS } },
@@ -129,7 +132,7 @@ function features(cmdline: readonly string[]): Feature[] {
   ] as Feature[];
 }
 
-/** A recording as `perf stat record -a` writes it, of some intervals or of one count. */
+/** A recording in the format of `perf stat record -a`, of some intervals or of one count. */
 function counts(seed: number, mode: number, interval: number): Recording {
   const numbers = new Numbers(seed);
   const item = (type: number, name: string, body: unknown): Item =>
@@ -194,8 +197,8 @@ function counts(seed: number, mode: number, interval: number): Recording {
 }
 
 /**
- * Lines without blanks at their ends. What perf prints after the time, on machines whose watchdog has a counter, is
- * advice.
+ * Lines without trailing blanks, and without perf's advice after the time on machines with a
+ * watchdog.
  */
 function lines(text: string): string[] {
   const all = text.trimEnd().split("\n").map((line) => line.trimEnd());
@@ -205,7 +208,7 @@ function lines(text: string): string[] {
 
 Deno.test({
   name:
-    "stat prints counts and metrics as perf stat report does, by CPU, core, die, socket and node",
+    "stat: counts and metrics equal those of perf stat report, by CPU, core, die, socket and node",
   ...ignored(noPerf()),
   async fn() {
     let compared = 0;
@@ -214,7 +217,7 @@ Deno.test({
         const path = `${folder}/${by}.data`;
         Deno.writeFileSync(path, await asFile(counts(TEST_SEED + i, mode, 0), true));
         const perf = await perfText(["stat", "report", ...flags], path);
-        // Of units with more than four letters perf leaves the columns crooked.
+        // perf misaligns columns for units with more than four letters.
         const blanks = (line: string) => line.trim().replace(/ +/g, " ");
         const { out, err, code } = await tool("stat", [path]);
         assertEquals([code, err], [0, ""], by);
@@ -230,7 +233,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "stat prints intervals with the counts of perf stat report",
+  name: "stat: intervals have the counts of perf stat report",
   ...ignored(noPerf()),
   async fn() {
     let compared = 0;
@@ -239,7 +242,8 @@ Deno.test({
         const path = `${folder}/${by}.data`;
         Deno.writeFileSync(path, await asFile(counts(TEST_SEED + mode, mode, 100), true));
         const perf = await perfText(["stat", "report"], path);
-        // perf divides by the means of all intervals so far: metrics are compared with a program's below.
+        // perf divides by the means of all intervals so far; metrics are compared on a program
+        // below.
         const plain = (text: string) =>
           lines(text).filter((line) => !/^ +[\d.]+ (?:[SN]\d\S* +\d+ |CPU\d+)? +#/.test(line))
             .map((line) => line.replace(/ +(#|\().*/, "").trim().replace(/ +/g, " "))
@@ -268,7 +272,7 @@ const ROW =
 const PROGRAM = ["sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.01; ls / >/dev/null; done"];
 
 Deno.test({
-  name: "stat prints of a recording what perf stat printed while it recorded it",
+  name: "stat: a recording gives the output of perf stat during the recording",
   ...ignored(noPerf()),
   async fn(t) {
     let compared = 0;
@@ -283,14 +287,14 @@ Deno.test({
         if (!success) return await skipped(t, `perf cannot count here: ${flags.join(" ")}`);
         const { out, err } = await tool("stat", [path]);
         assertEquals(err, "");
-        // perf takes an interval to be as long as it was meant to be; the last one never is.
+        // perf assumes the nominal length of an interval; the last one always differs.
         const rows = (text: string) =>
           lines(text).filter((line) => ROW.test(line))
             .map((line) => flags.includes("-I") ? line.replace(/ +#.*CPUs utilized/, "") : line);
         const live = rows(new TextDecoder().decode(stderr));
         assertEquals(rows(out), live, flags.join(" "));
         compared += live.length;
-        // In any other way, it is what perf makes of the file.
+        // Otherwise it equals perf's output for the file.
         const report = await perfText(["stat", "report"], path);
         if (!flags.includes("-I")) assertEquals(lines(out), lines(report?.stderr ?? ""));
       }
@@ -300,7 +304,7 @@ Deno.test({
   },
 });
 
-Deno.test("stat: sums of CPUs are those of all; JSON and CSV have every count", async () => {
+Deno.test("stat: sums of CPUs equal the total; JSON and CSV have every count", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/counts.data`;
     Deno.writeFileSync(path, await asFile(counts(TEST_SEED, 0, 100), true));
@@ -339,7 +343,7 @@ Deno.test("stat: sums of CPUs are those of all; JSON and CSV have every count", 
 const known: Record<string, Promise<{ event: string; group: string; count: number }[]>> = {};
 
 Deno.test({
-  name: "stat: modes of perf 6.12, whose numbers are others, and its caches",
+  name: "stat: modes of perf 6.12 with other numbers, and its caches, are known",
   ...ignored(noNewerPerf()),
   fn: (t) =>
     inFolder(async (folder) => {
@@ -374,7 +378,7 @@ Deno.test("stat: a pipe and a file of either byte order have the same counts", a
   });
 });
 
-Deno.test("stat: CPUs by their position in the map, as perf wrote them before 5.17", async () => {
+Deno.test("stat: positions in the CPU map, as in perf before 5.17, become CPU numbers", async () => {
   await inFolder(async (folder) => {
     const recording = counts(TEST_SEED + 2, 0, 0);
     const moved = (offset: number): Recording => ({
@@ -399,7 +403,7 @@ Deno.test("stat: CPUs by their position in the map, as perf wrote them before 5.
   });
 });
 
-Deno.test("stat: what cannot be shown as wished, cut recordings and other files are said", async () => {
+Deno.test("stat: unsupported aggregations, truncated recordings and other files are reported", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/counts.data`;
     const whole = counts(TEST_SEED + 3, 1, 0);

@@ -1,7 +1,7 @@
 /**
- * Records programs in C, C++ and Rust with the installed `perf`, bundles their symbols, takes the
- * binaries away, and compares what the bundle says with what the binaries, `addr2line` and
- * `llvm-symbolizer` said.
+ * Records programs in C, C++ and Rust with the installed `perf`, bundles their symbols, removes the
+ * binaries, and compares the bundle with the results of the binaries, `addr2line` and
+ * `llvm-symbolizer`.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format";
@@ -46,7 +46,7 @@ const PROGRAMS: readonly Program[] = [
   },
 ];
 
-/** Build ids of what the compilers make: Rust's linker is asked for one as well. */
+/** Build ids are requested from all compilers, including Rust's linker. */
 const BUILD_ID = { rustc: ["-C", "link-arg=-Wl,--build-id=sha1"] };
 
 async function run(command: readonly string[], options: { input?: string; cwd?: string } = {}) {
@@ -127,7 +127,7 @@ async function resolutionsOf(
   return all;
 }
 
-/** Offset in the file, address and size of what is loaded of it, as readelf prints them. */
+/** Offset in the file, address and size of each load segment in readelf. */
 async function loadSegments(binary: string) {
   const text = await run(["readelf", "-lW", binary]);
   const loads = [...text.matchAll(/^\s*LOAD\s+(0x\w+)\s+(0x\w+)\s+0x\w+\s+(0x\w+)/gm)]
@@ -140,7 +140,7 @@ async function loadSegments(binary: string) {
   return loads;
 }
 
-/** Byte offsets in a file to its addresses. */
+/** Converts file offsets to virtual addresses. */
 async function fileAddresses(binary: string): Promise<(offset: number) => number> {
   const loads = await loadSegments(binary);
   return (at) => {
@@ -150,7 +150,7 @@ async function fileAddresses(binary: string): Promise<(offset: number) => number
   };
 }
 
-/** Addresses in a file to its byte offsets. */
+/** Converts virtual addresses to file offsets. */
 async function fileOffsets(binary: string): Promise<(address: number) => number> {
   const loads = await loadSegments(binary);
   return (at) => {
@@ -163,7 +163,7 @@ async function fileOffsets(binary: string): Promise<(address: number) => number>
 /** `function file:line` of each frame. */
 type Chain = readonly string[];
 
-/** Without `.` and `..`: the tools differ in how they join directories and names. */
+/** Removes `.` and `..`, since the tools join directories and names differently. */
 function cleanPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {
@@ -173,23 +173,23 @@ function cleanPath(path: string): string {
   return parts.join("/");
 }
 
-/** Each frame as `addr2line -C` prints it; what it may print instead comes after. */
+/** Each frame as `addr2line -C` prints it, then its possible alternatives. */
 function asAddr2line({ frames }: Resolution): string[][] {
   return frames.map((frame) => {
     const place = `${cleanPath(frame.file ?? "??")}:${frame.line}`;
-    // Of a static function DWARF has no mangled name: binutils takes that of the symbol table if
-    // nothing is inlined, and the plain name otherwise.
+    // For a static function without a linkage name in DWARF, binutils uses the symbol table if
+    // nothing is inlined, otherwise the plain name.
     const plain = !frame.inlined && frame.linkageName === undefined ? [frame.function] : [];
     return [frame.name, ...plain].map((name) => `${name} ${place}`);
   });
 }
 
-/** Each frame as `llvm-symbolizer --no-demangle` prints it, or may. */
+/** Possible texts of each frame in `llvm-symbolizer --no-demangle`. */
 function asLlvm({ frames }: Resolution, aliases: readonly string[]): string[][] {
   return frames.map((frame) => {
     const place = `${cleanPath(frame.file ?? "??")}:${frame.line}`;
-    // It gives the outermost function a name from the symbol table: of those at one address
-    // (merged functions, the constructors C1 and C2) another one than perf.
+    // It names the outermost function by the symbol table; of several at one address (merged
+    // functions, the constructors C1 and C2) it chooses another one than perf.
     return [...frame.inlined ? [] : aliases, frame.linkageName ?? frame.function ?? "??"]
       .map((name) => `${name} ${place}`);
   });
@@ -231,7 +231,7 @@ async function llvmSymbolizer(binary: string, addresses: readonly number[]): Pro
     ["llvm-symbolizer", "--no-demangle", "--inlines", "--output-style=LLVM", "-e", binary],
     { input },
   );
-  // A block an address, with an empty line after it.
+  // A block per address, with an empty line after it.
   const blocks = text.trimEnd().split("\n\n");
   return blocks.map((block) => {
     const lines = block.split("\n");
@@ -246,7 +246,7 @@ async function llvmSymbolizer(binary: string, addresses: readonly number[]): Pro
 
 for (const program of PROGRAMS) {
   Deno.test({
-    name: `a bundle of a recorded ${program.name} program replaces its binaries`,
+    name: `symbols bundle: a recorded ${program.name} program needs no binaries`,
     ...ignored(
       noRecording() ?? notInstalled(program.compiler[0], "readelf", "addr2line", "llvm-symbolizer"),
     ),
@@ -262,22 +262,25 @@ for (const program of PROGRAMS) {
         const object = recorded.objects.find(({ path }) => path === binary);
         assert(object?.buildId !== undefined, "the recording has a build id of the program");
 
-        await t.step("the same input gives the same bytes", async () => {
+        await t.step("symbols bundle: the same input gives the same bytes", async () => {
           const again = await bundleSymbols(await addressesOf(data), openResolver(here));
           assertEquals(again.bytes, bytes);
         });
 
-        await t.step("the chains are those of addr2line and llvm-symbolizer", async () => {
-          const offsets = offsetsOf(recorded, binary);
-          assert(offsets.length >= 5, `only ${offsets.length} distinct addresses were recorded`);
-          await compareChains(program.name, binary, offsets, withBinaries);
-        });
+        await t.step(
+          "symbols bundle: inline chains equal those of addr2line and llvm-symbolizer",
+          async () => {
+            const offsets = offsetsOf(recorded, binary);
+            assert(offsets.length >= 5, `only ${offsets.length} distinct addresses were recorded`);
+            await compareChains(program.name, binary, offsets, withBinaries);
+          },
+        );
 
-        // A recording touches few places: all of the program's code as if it had been sampled.
+        // A recording has few places, so all of the program's code is added as if sampled.
         const swept = await sweep(recorded, binary);
         const sweptWithBinaries = await resolutionsOf(swept, here);
         const sweptBundle = await bundleSymbols(swept, openResolver(here));
-        await t.step("so are those of all of its code", async () => {
+        await t.step("symbols bundle: inline chains of all code are equal, too", async () => {
           const offsets = offsetsOf(swept, binary);
           const { inlined } = await compareChains(
             `${program.name}, all code`,
@@ -292,9 +295,9 @@ for (const program of PROGRAMS) {
         const bundleFile = `${folder}/perf.symbols`;
         await Deno.writeFile(bundleFile, bytes);
 
-        await t.step("without binaries, the bundle gives the same", async () => {
+        await t.step("symbols bundle: without binaries, the results are the same", async () => {
           const bundled = await resolutionsOf(recorded, { places: NOWHERE, symbols: bundleFile });
-          // Bundle first, whatever else is there: so it cannot be that files were read.
+          // The bundle is searched first, so files cannot have been read.
           for (const [key, resolution] of withBinaries) {
             if (resolution.cause === undefined) assertEquals(bundled.get(key), resolution, key);
             else assertEquals(bundled.get(key)?.cause, resolution.cause, key);
@@ -310,27 +313,30 @@ for (const program of PROGRAMS) {
           assertEquals(causes(without, binary), ["file missing"]);
         });
 
-        await t.step("names without demangling are those in the files", async () => {
-          const bundled = await resolutionsOf(recorded, {
-            places: NOWHERE,
-            symbols: bundleFile,
-            demangle: false,
-          });
-          for (const [key, { frames, symbol }] of withBinaries) {
-            const plain = bundled.get(key)?.frames ?? [];
-            assertEquals(
-              plain.map(({ name }) => name),
-              frames.map((frame) =>
-                frame.linkageName ??
-                  (!frame.inlined && /^_[ZR]/.test(symbol?.name ?? "")
-                    ? symbol?.name
-                    : frame.function ?? (frame.inlined ? undefined : symbol?.name) ?? "??")
-              ),
-            );
-          }
-        });
+        await t.step(
+          "symbols bundle: names without demangling are those in the files",
+          async () => {
+            const bundled = await resolutionsOf(recorded, {
+              places: NOWHERE,
+              symbols: bundleFile,
+              demangle: false,
+            });
+            for (const [key, { frames, symbol }] of withBinaries) {
+              const plain = bundled.get(key)?.frames ?? [];
+              assertEquals(
+                plain.map(({ name }) => name),
+                frames.map((frame) =>
+                  frame.linkageName ??
+                    (!frame.inlined && /^_[ZR]/.test(symbol?.name ?? "")
+                      ? symbol?.name
+                      : frame.function ?? (frame.inlined ? undefined : symbol?.name) ?? "??")
+                ),
+              );
+            }
+          },
+        );
 
-        await t.step("another build is refused, reported and counted", async () => {
+        await t.step("symbols bundle: another build is refused, reported and counted", async () => {
           await Deno.copyFile("/bin/sh", binary);
           for (const symbols of [undefined, await otherBuild(bytes, object.buildId ?? "")]) {
             const path = `${folder}/other.symbols`;
@@ -352,7 +358,7 @@ for (const program of PROGRAMS) {
           }
         });
 
-        await t.step("trust adds up", () => {
+        await t.step("symbols bundle: counts of trust add up", () => {
           const sums = [...trust.unresolved.values()].reduce(
             (sum, counted) => sum + counted.samples,
             trust.resolved.samples,
@@ -370,7 +376,7 @@ for (const program of PROGRAMS) {
   });
 }
 
-/** Compares look-ups with those of other tools; whatever has a line in the source. */
+/** Compares look-ups with other tools, for all code with a source line. */
 async function compareChains(
   name: string,
   binary: string,
@@ -391,7 +397,7 @@ async function compareChains(
     const resolution = resolved.get(`${binary} ${offset}`);
     assert(resolution !== undefined);
     if (resolution.frames.length > 1) inlined++;
-    // What has no debug information (start-up code) is named by the symbol table.
+    // Code without debug information (start-up code) is named by the symbol table.
     if (resolution.frames.every(({ line }) => line === 0)) return;
     compared++;
     const aliases = functions.filter(({ start, size }) =>
@@ -424,7 +430,7 @@ async function sweep(recorded: RecordedAddresses, binary: string): Promise<Recor
     /\s\.text\s+PROGBITS\s+(\w+)\s+(?:\w+)\s+(\w+)/.exec(sections) ?? [];
   const from = parseInt(start, 16);
   const to = from + parseInt(size, 16);
-  // Between functions is padding, of which each tool thinks what it likes.
+  // Padding between functions, which each tool treats differently.
   const inFunction = new Uint8Array(to - from);
   for (const { start, size } of await functionsOf(binary)) {
     if (start >= from && start < to) inFunction.fill(1, start - from, start - from + size);
@@ -451,7 +457,7 @@ async function sweep(recorded: RecordedAddresses, binary: string): Promise<Recor
   return { ...recorded, objects, table };
 }
 
-/** Offsets in the program at which something was sampled or called from. */
+/** File offsets of sampled addresses and callers. */
 function offsetsOf({ objects, table }: RecordedAddresses, path: string): number[] {
   const number = objects.findIndex((object) => object.path === path);
   const offsets: number[] = [];
@@ -468,7 +474,7 @@ function causes(trust: SymbolTrust, path: string): string[] {
     .map(([cause]) => cause);
 }
 
-/** The same bundle with another build id in it, and the checksum mended by zlib's own. */
+/** The bundle with another build id, and a checksum computed by zlib. */
 async function otherBuild(bytes: Uint8Array, buildId: string): Promise<Uint8Array> {
   const other = bytes.slice();
   const id = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => parseInt(digits, 16));

@@ -1,4 +1,6 @@
-/** Tables of recordings: what they say, against perf; who can read them; what is left where something fails. */
+/**
+ * Tables of recordings: their contents compared with perf; readers; and files left after failures.
+ */
 import { existsSync } from "node:fs";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { tableFromIPC } from "@uwdata/flechette";
@@ -31,7 +33,7 @@ const TABLES = [
   "tracepoints",
 ];
 
-/** Exports recordings; fails where that fails. */
+/** Exports recordings. The export must succeed. */
 async function exported(folder: string, files: readonly string[], ...flags: string[]) {
   const result = await tool("export", ["parquet", "-o", folder, ...flags, ...files]);
   assertEquals(result.code, 0, result.err);
@@ -61,7 +63,7 @@ function sampleLine({ comm, pid, tid, cpu, ts, period, event, ip }: ParquetRow):
   return [comm ?? `:${tid}`, pid, tid, cpu, ts, period, event, address].join(" ");
 }
 
-/** Small recordings of perf's own format that nothing is wrong with. */
+/** Small, undamaged recordings in perf's own format. */
 function recordings(): string[] {
   const fixtures = [...Deno.readDirSync(recorded)].filter(({ isFile, name }) =>
     isFile && name.endsWith(".perf.data")
@@ -78,7 +80,7 @@ Deno.test({
     for (const path of recordings()) {
       const expected = await perfSamples(path);
       if (expected === undefined) {
-        // No samples, or without a field that is compared.
+        // No samples, or without a compared field.
         others++;
         continue;
       }
@@ -99,7 +101,7 @@ Deno.test({
   },
 });
 
-/** Periods by function, of a recording whose symbols are here. */
+/** Periods by function, for a recording with local symbols. */
 function functionSums(samples: readonly ParquetRow[], frames: readonly ParquetRow[]) {
   const names = new Map(frames.map(({ frame_id, function: name }) => [frame_id, name]));
   const sums = new Map<string, bigint>();
@@ -129,12 +131,12 @@ Deno.test({
     }),
 });
 
-/** What a sum is of: versions of perf name stubs of the procedure linkage table differently, or not at all. */
+/** Key of a sum. Versions of perf name PLT stubs differently, or not at all. */
 function sumKey(place: string, name: string | undefined): string {
   return `${place}\t${name === undefined || name.endsWith("@plt") ? "no name" : name}`;
 }
 
-/** What perf report prints: periods by command, object and function, of those that have a name. */
+/** Periods by command, object and function in perf report, for named functions. */
 async function reportRows(data: string): Promise<Map<string, bigint> | undefined> {
   const args = [
     "report",
@@ -161,7 +163,7 @@ async function reportRows(data: string): Promise<Map<string, bigint> | undefined
   return rows;
 }
 
-/** The same of tables. */
+/** The same from tables. */
 async function tableSums(folder: string): Promise<Map<string, bigint>> {
   const frames = new Map((await tableRows(folder, "frames")).map((row) => [row["frame_id"], row]));
   const sums = new Map<string, bigint>();
@@ -203,21 +205,21 @@ Deno.test({
   fn: async () => {
     let [files, sums, others] = [0, 0, 0];
     for (const { path, sound } of corpusFiles()) {
-      // What tools of other systems write, perf reads in part.
+      // perf reads recordings of other systems' tools only partly.
       if (!sound || Deno.statSync(path).size > 3e5 || /simpleperf|hiperf/.test(path)) continue;
       const expected = await reportRows(path);
       await inFolder(async (folder) => {
         const { code } = await tool("export", ["parquet", "-o", folder, path]);
         const rows = code === 0 ? await tableSums(folder) : new Map<string, bigint>();
-        // What perf decodes of AUX data is no sample of the recording.
+        // Samples that perf synthesizes from AUX data are not in the recording.
         if (expected === undefined || expected.size === 0 || rows.size === 0) {
           others++;
           return;
         }
-        // Files of one build are one object, whatever they are called.
+        // Files of one build are one object, whatever their names.
         const ids = (await perfText(["buildid-list"], path))?.stdout.match(/^[0-9a-f]+/gm) ?? [];
         const isOne = new Set(ids).size === ids.length;
-        // A thread that got its name later has none in a table; perf report goes back.
+        // A thread that was named later has no name in a table; perf report goes back.
         const place = (key: string) => {
           const [comm, dso] = key.split("\t");
           return isOne ? dso : comm;
@@ -239,7 +241,7 @@ Deno.test({
   },
 });
 
-/** What each table says of others is there, once. */
+/** References between tables are valid, and rows are unique. */
 async function stacksHold(folder: string): Promise<number> {
   const frames = new Set<unknown>();
   for (const { frame_id } of await tableRows(folder, "frames")) {
@@ -306,7 +308,7 @@ Deno.test("export parquet: two exports are equal bytes, and a pipe gives the row
     assert(rows > 300, `${rows} rows`);
   }));
 
-/** All rows of a table as an Arrow stream has them, by a reader of Arrow. */
+/** All rows of a table in an Arrow stream, read by Arrow. */
 function arrowRows(folder: string, table: string): ParquetRow[] {
   const [file = ""] = [...Deno.readDirSync(`${folder}/${table}`)].map(({ name }) => name);
   const bytes = Deno.readFileSync(`${folder}/${table}/${file}`);
@@ -346,7 +348,7 @@ Deno.test("export arrow: streams have the rows and types of Parquet files", () =
     assert(rows > 400 && values > 3000, `${rows} rows, ${values} values`);
   }));
 
-/** A row without what has no value. */
+/** A row without columns that have no value. */
 function present(row: ParquetRow): ParquetRow {
   return Object.fromEntries(
     Object.entries(row).filter(([, value]) => value !== null && value !== undefined),
@@ -371,11 +373,11 @@ Deno.test("export parquet: several recordings become partitions with any number 
       );
       assertEquals(Deno.readFileSync(path), Deno.readFileSync(`${folder}/two/${name}`), name);
     }
-    // Of the recordings, one has a clock of the day.
+    // One of the recordings has a time-of-day clock.
     assert(paths.some((path) => /date=20/.test(path)) && paths.some((p) => /=unknown/.test(p)));
   }));
 
-Deno.test("export parquet: recordings that differ in samples only get different ids", () =>
+Deno.test("export parquet: recordings that differ only in samples get different ids", () =>
   inFolder(async (folder) => {
     let parts = 0;
     for (const name of ["callchain", "two-events", "clock"]) {
@@ -400,7 +402,7 @@ Deno.test("export parquet: recordings that differ in samples only get different 
     assert(parts > 12, `${parts} recordings`);
   }));
 
-Deno.test("export parquet: switches, threads, mappings and tracepoints are the records", () =>
+Deno.test("export parquet: switches, threads, mappings and tracepoints equal the records", () =>
   inFolder(async (folder) => {
     const records = async (path: string, types: string): Promise<Record<string, unknown>[]> => {
       const { out } = await tool("records", ["--type", types, "--u64", "string", path]);
@@ -432,7 +434,7 @@ Deno.test("export parquet: switches, threads, mappings and tracepoints are the r
     assert(Object.values(counts).every((count) => count > 0), JSON.stringify(counts));
   }));
 
-Deno.test("export parquet: SIGKILL leaves whole files only", () =>
+Deno.test("export parquet: SIGKILL leaves only complete files", () =>
   inFolder(async (folder) => {
     const path = `${recorded}/callchain.perf.data`;
     let [kills, whole] = [0, 0];
@@ -444,7 +446,7 @@ Deno.test("export parquet: SIGKILL leaves whole files only", () =>
         stdout: "null",
         stderr: "null",
       }).spawn();
-      // As soon as a table was begun, and as soon as one has its name: how far it came by then differs.
+      // Killed once a table was begun, and once one has its name, so at different stages.
       const isFar = () =>
         turn < 4
           ? existsSync(`${out}/${TABLES[turn]}`)
@@ -468,7 +470,7 @@ Deno.test("export parquet: SIGKILL leaves whole files only", () =>
     console.log(`tables: ${kills} exports were killed, ${whole} files were whole`);
   }));
 
-Deno.test("export parquet: a signal leaves whole recordings or no folder", () =>
+Deno.test("export parquet: a signal leaves complete recordings or no folder", () =>
   inFolder(async (folder) => {
     const some = ["callchain", "two-events", "switch", "clock", "zstd", "addr", "regs", "read"];
     const files = some.map((name) => `${recorded}/${name}.perf.data`);
@@ -510,7 +512,7 @@ Deno.test("export parquet: a signal leaves whole recordings or no folder", () =>
           ? [...Deno.readDirSync(`${out}/${table}`)].map(({ name }) => name).sort()
           : []
       );
-      // What recordings has, the others have; nothing is there that has no name.
+      // The others have the recordings in `recordings`, and no temporary file is left.
       const of = names[TABLES.indexOf("recordings")] ?? [];
       for (const these of names) {
         assert(of.every((name) => these.includes(name)), `${these}: ${of}`);
@@ -520,7 +522,7 @@ Deno.test("export parquet: a signal leaves whole recordings or no folder", () =>
       for (const file of parquetFiles(out)) await parquetRows(Deno.readFileSync(file));
     }
     assert(interrupted > 0, "no export was interrupted");
-    // What fails on its way leaves none, either.
+    // A failure midway leaves none, either.
     const [path = ""] = files;
     await exported(`${folder}/whole`, [path]);
     const [{ name } = { name: "" }] = [...Deno.readDirSync(`${folder}/whole/threads`)];
@@ -564,14 +566,14 @@ Deno.test("export parquet: wrong inputs and outputs give one line", () =>
     assertEquals(again.code, 1);
     assertStringIncludes(again.err, "exists; --force overwrites it");
     await exported(`${folder}/t`, [path], "--force");
-    // What one lacks does not stop the others.
+    // An error in one does not stop the others.
     const some = await tool("export", ["parquet", "-o", `${folder}/s`, `${folder}/none`, path]);
     assertEquals(some.code, 1);
     assertStringIncludes(some.err, "1 of 2 files were left out");
     assertEquals((await tableRows(`${folder}/s`, "recordings")).length, 1);
   }));
 
-Deno.test("docs/tables.md: columns are those declared", () => {
+Deno.test("docs/tables.md: columns equal the declarations", () => {
   const page = Deno.readTextFileSync(`${root}docs/tables.md`);
   assertEquals(page, withColumns(page), "deno run -A docs/make_tables.ts");
   assert(page.includes("| `stack_id`"));

@@ -1,4 +1,4 @@
-/** A range of time reads only the blocks of a file that it meets, and gives what the whole file gives. */
+/** A time range reads only the file's blocks in it, and gives the result of the whole file. */
 import { assert, assertEquals } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile";
 import { type ByteSource, bytesSource, PerfDataReader } from "@perfdata/format";
@@ -19,10 +19,10 @@ type Times = readonly [bigint, bigint];
 /** A record with a time. */
 type Timed = { readonly at: Span; readonly time: bigint; readonly isSample: boolean };
 
-/** With it records come in order of time, all of them, and nothing is left out. */
+/** With it, all records are in time order, and none is dropped. */
 const IN_ORDER: Consumer = { needs: {}, rows: () => {} };
 
-/** The functions that samples of a time are in; `more` consumers may change the way that they come. */
+/** Functions of the samples in a time range; `more` consumers may change the order of delivery. */
 async function functions(source: ByteSource, time: Times, more: readonly Consumer[], options = {}) {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const consumer = new SampleCollector({ keys: { tid: true } });
@@ -42,7 +42,7 @@ async function functions(source: ByteSource, time: Times, more: readonly Consume
   ];
 }
 
-/** Where the records of a file lie, and when: those with a time. */
+/** Offsets and times of the records with a time. */
 async function timesOf(bytes: Uint8Array): Promise<Timed[]> {
   const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
   const time = new RecordTime(reader.events);
@@ -59,7 +59,7 @@ async function timesOf(bytes: Uint8Array): Promise<Timed[]> {
   return found;
 }
 
-/** The middle of a recording: a tenth of its time. */
+/** The middle tenth of a recording's time. */
 function middle(records: readonly { time: bigint }[]): Times {
   const times = records.map(({ time }) => time).sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
   const at = (share: number) => times[Math.floor(times.length * share)] as bigint;
@@ -93,7 +93,7 @@ Deno.test("--time: only blocks of the range are read, with the output of a whole
         return got;
       },
     };
-    // From the second time on that it says how much there is to read, the file was looked through.
+    // After the second report of the total, the file was scanned.
     let begun = 0;
     let done = 0;
     let total = 0;
@@ -111,11 +111,11 @@ Deno.test("--time: only blocks of the range are read, with the output of a whole
     files++;
     const { data } = await PerfDataReader.open(bytesSource(bytes));
     assertEquals(done, data.size + total, `${path}: progress ends where all is done`);
-    // What was read after that is of blocks that meet the time, with all samples of it.
+    // Bytes read after that are blocks in the range, with all of its samples.
     const later: [from: number, to: number][] = [];
     for (const [from, to] of reads.slice(begun)) {
       const last = later.at(-1);
-      // Features come after the records.
+      // Features follow the records.
       if (from >= data.offset + data.size) continue;
       if (last !== undefined && last[1] === from) last[1] = to;
       else if (to > from) later.push([from, to]);
@@ -137,7 +137,7 @@ Deno.test("--time: only blocks of the range are read, with the output of a whole
   assert(rows >= 25 && files >= 5 && spared >= 200);
 });
 
-/** The samples of a time, in order, each a line. */
+/** The samples in a time range in order, one line each. */
 async function samples(source: ByteSource, time: Times, more: readonly Consumer[]) {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** Text of tracepoints against `perf script`: all formats of the kernel that runs here. */
+/** Text of tracepoints compared with `perf script`: all formats of the running kernel. */
 import { emptyAttr, encodeFeature, memorySink, PerfDataWriter } from "@perfdata/format";
 import {
   PERF_SAMPLE_CPU,
@@ -25,7 +25,10 @@ interface Described {
   readonly format: TracepointFormat;
 }
 
-/** Events that perf 6.1 prints wrongly: it takes `a & (b | c)`, `a < (b ? c : d)`, `a - b + 1` otherwise. */
+/**
+ * Events that perf 6.1 prints wrongly: it misparses `a & (b
+ * c)`, `a < (b ? c : d)`, `a - b + 1`.
+ */
 const PERF_IS_WRONG = new Set([
   "timer:timer_start",
   "kmem:mm_page_alloc_extfrag",
@@ -33,13 +36,15 @@ const PERF_IS_WRONG = new Set([
   "btrfs:raid56_write",
 ]);
 
-/** perf 6.1 does not know `%c` and `%*pbl`, and finds texts by their addresses in real recordings only. */
+/**
+ * perf 6.1 does not know `%c` and `%*pbl`, and finds strings by address only in real recordings.
+ */
 function isWrongInPerf({ fields, print }: TracepointFormat): boolean {
   return /%c|%\*pb/.test(print?.format ?? "") ||
     /%s/.test(print?.format ?? "") && fields.some(({ type }) => /char \*/.test(type));
 }
 
-/** Lines by the event that they begin with; what follows without one is its next line. */
+/** Lines by event. A line without an event continues the previous one. */
 function byEvent(text: string): Map<string, string[]> {
   const all = new Map<string, string[]>();
   let last: string[] = [];
@@ -55,7 +60,7 @@ function byEvent(text: string): Map<string, string[]> {
   return all;
 }
 
-/** The formats of this kernel; none where they cannot be read. */
+/** The formats of this kernel; empty if they are unreadable. */
 function formats(): Described[] {
   const all: Described[] = [];
   try {
@@ -76,7 +81,7 @@ function formats(): Described[] {
   return all.sort((a, b) => a.format.id - b.format.id);
 }
 
-/** Numbers that repeat. */
+/** A fixed sequence of random numbers. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -85,15 +90,18 @@ function random(seed: number): () => number {
   };
 }
 
-/** Raw data of an event: small numbers, single bits and any, with texts where fields refer to them. */
+/**
+ * Raw data of an event: small numbers, single bits and random ones, with strings for fields that
+ * refer to them.
+ */
 function rawData({ id, common, fields }: TracepointFormat, next: () => number): Uint8Array {
   const fixed = Math.max(8, ...[...common, ...fields].map(({ offset, size }) => offset + size));
   const dynamic = fields.filter((field) => field.dynamic !== "no");
   const bytes = new Uint8Array(fixed + 16 * dynamic.length + 16);
   const view = new DataView(bytes.buffer);
   for (const { offset, size, array, type, name } of fields) {
-    // perf prints the lower half of a size_t, reads as many bytes as a length says, and prints the bytes
-    // of a pointer to a text that it does not know.
+    // perf prints the lower half of a size_t, reads as many bytes as a length states, and prints
+    // the bytes of a pointer to an unknown string.
     const kind = /size_t|loff_t/.test(type) || /len|count|nr/.test(name) ? 0 : next() % 4;
     if (/char \*/.test(type)) {
       view.setBigUint64(offset, TEXT_ADDRESS, true);
@@ -130,7 +138,7 @@ async function recording(events: readonly Described[], samples: number): Promise
       PERF_SAMPLE_RAW,
   );
   const attrs = events.map(({ format }, i) => ({
-    // An attr of 120 bytes: perf 6.1 reads no longer ones.
+    // An attr of 120 bytes, the longest that perf 6.1 reads.
     attr: {
       ...emptyAttr(),
       size: 120,

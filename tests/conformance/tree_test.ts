@@ -1,4 +1,4 @@
-/** `tree` as a user runs it; on a recording made here, each node is compared with perf's stacks. */
+/** `tree` as a user runs it. On a recording made here, each node is compared with perf's stacks. */
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { OWN_START, WITHOUT_LIBRARIES } from "../support/recorded_program.ts";
@@ -28,19 +28,19 @@ interface Row {
   share: number;
 }
 
-/** Samples by path of functions, `a;b;c` from the outermost on. */
+/** Samples by path of functions: `a;b;c`, outermost first. */
 function paths(rows: readonly Row[]): Map<string, number> {
   const names: string[] = [];
   const found = new Map<string, number>();
   for (const { id, parent, name, samples } of rows) {
     names[id] = parent === null ? name : `${names[parent]};${name}`;
-    // Functions of one name may be of several objects.
+    // Functions of one name may be in several objects.
     found.set(names[id] as string, (found.get(names[id] as string) ?? 0) + samples);
   }
   return found;
 }
 
-/** The same of the text of `perf script -F ip,sym,dso`, by prefix of stacks. */
+/** The same from the text of `perf script -F ip,sym,dso`, by prefix of stacks. */
 function perfPaths(text: string, callers: boolean): Map<string, number> {
   const found = new Map<string, number>();
   for (const block of text.split("\n\n")) {
@@ -74,7 +74,7 @@ Deno.test({
       Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);
       let nodes = 0;
       for (const mode of ["fp", "dwarf,16384"]) {
-        // Where there are frame pointers perf 6.1 loses some stacks of copies: after `pop %rbp`.
+        // With frame pointers, perf 6.1 loses some stacks of copies: after `pop %rbp`.
         const frames = mode === "fp" ? "-fno-omit-frame-pointer" : "-fomit-frame-pointer";
         const data = `${folder}/perf.data`, program = `${folder}/a`;
         const failed =
@@ -117,7 +117,7 @@ Deno.test({
     }),
 });
 
-Deno.test("tree, tree --callers, tree --root: sums are those of funcs", async () => {
+Deno.test("tree, tree --callers, tree --root: sums equal those of funcs", async () => {
   const path = `${FIXTURES}/recorded/callchain.perf.data`;
   const funcs = await tool("funcs", ["--json", path]);
   const total = rowsOf(funcs.out).reduce((sum, { samples }) => sum + samples, 0);
@@ -125,7 +125,7 @@ Deno.test("tree, tree --callers, tree --root: sums are those of funcs", async ()
     const { code, out } = await tool("tree", ["--json", ...flags, path]);
     assertEquals(code, 0);
     const rows = rowsOf(out);
-    // In a tree of callers, nothing is in a node itself: stacks start there.
+    // In a tree of callers a node has no own samples: stacks start there.
     const [own, other] = flags[0] === "--callers"
       ? ["start_samples", "self_samples"] as const
       : ["self_samples", "start_samples"] as const;
@@ -133,7 +133,7 @@ Deno.test("tree, tree --callers, tree --root: sums are those of funcs", async ()
     const roots = rows.filter(({ parent }) => parent === null);
     assertEquals(roots.reduce((sum, { samples }) => sum + samples, 0), total);
     assertEquals(rows.reduce((sum, row) => sum + (row[own] ?? 0), 0), total);
-    // Siblings come largest first, and children are no larger than their parent.
+    // Siblings are sorted by size, and children are not larger than their parent.
     for (const { parent, share } of rows) assert(share <= (rows[parent ?? -1]?.share ?? 1));
   }
   const nested = JSON.parse((await tool("tree", ["--json-tree", path])).out);
@@ -142,7 +142,7 @@ Deno.test("tree, tree --callers, tree --root: sums are those of funcs", async ()
   assertEquals(count(nested), rowsOf((await tool("tree", ["--json", path])).out).length);
 });
 
-Deno.test("tree: flags, and what it says", async (t) => {
+Deno.test("tree: flags and messages work as documented", async (t) => {
   const path = `${FIXTURES}/recorded/callchain.perf.data`;
   assertEquals((await tool("tree", ["--json", "--json-tree", path])).code, 2);
   assertEquals((await tool("tree", ["--root", "x", path])).code, 2);
@@ -153,9 +153,9 @@ Deno.test("tree: flags, and what it says", async (t) => {
   const filtered = await tool("tree", ["--comm", "nobody", path]);
   assertEquals(filtered.code, 1);
   assert(/--comm nobody matches nothing; there is demo/.test(filtered.err), filtered.err);
-  // Of callers, the last column of shares is that of stacks that have no further one.
+  // With callers, the last column is the share of stacks without a further caller.
   assert(/SHARE +START +SAMPLES/.test((await tool("tree", ["--callers", path])).out));
-  // Files of the kernel, which Deno opens with all permissions only.
+  // Kernel files, which Deno opens only with all permissions.
   const absent = await tool("tree", ["--kallsyms", "/proc/no-such-file", path]);
   assertEquals(absent.code, 1);
   try {
@@ -172,7 +172,7 @@ Deno.test("tree: flags, and what it says", async (t) => {
   assert(lines.length <= 4 + 3 && / more functions of /.test(few.out), few.out);
 });
 
-Deno.test("tree says how many samples have callers where nothing was mapped, as perf shows them", async (t) => {
+Deno.test("tree: the number of samples with unmapped callers equals perf's", async (t) => {
   let compared = 0;
   for (const name of ["callchain", "all-cpus", "rounds", "zstd"]) {
     const path = `${FIXTURES}/recorded/${name}.perf.data`;

@@ -1,4 +1,4 @@
-/** Stacks through code of V8, by the tables in its jitdump file, against perf's. */
+/** Stacks through V8's code, unwound with the tables in its jitdump file, compared with perf's. */
 import { assert } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -15,12 +15,12 @@ for (let k = 0; k < 40000; k++) sum += outer(k);
 console.log(sum);
 `;
 
-/** Functions of the frames by sample. */
+/** Functions of the frames, by sample. */
 function functions(text: string): Map<string, string[]> {
   const samples = text.split("\n\n").filter((block) => block.trim() !== "").map((block) => {
     const [head = "", ...frames] = block.trim().split("\n");
     const names = frames.map((frame) =>
-      // Nothing verifies the names of a jitdump, which we mark.
+      // Names in a jitdump are unverified, and so marked.
       withoutOrigin(
         frame.trim().replace(/^[0-9a-f]+ /, "").replace(/ \([^()]*\)$/, "").replace(/\?$/, ""),
       )
@@ -31,14 +31,14 @@ function functions(text: string): Map<string, string[]> {
 }
 
 Deno.test({
-  name: "unwinding: stacks through code of V8 are those of perf inject --jit",
+  name: "unwinding: stacks through V8's code equal those after perf inject --jit",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
       const script = `${folder}/work.js`, data = `${folder}/perf.data`;
       Deno.writeTextFileSync(script, PROGRAM);
       const failed = runs(
-        // node writes its files where it runs.
+        // node writes files into its working directory.
         ...["env", "-C", folder, "perf", "--buildid-dir", `${folder}/debug`, "record", "-q"],
         ...[
           "-k",
@@ -61,7 +61,7 @@ Deno.test({
       const fields = ["--no-inline", "-F", "tid,time,ip,sym,dso"];
       const { out, err } = await tool("script", [...fields, "--verbose", data]);
       const ours = functions(out);
-      // perf writes an ELF file for each function, with the tables that are in the jitdump.
+      // perf writes an ELF file for each function, with the tables in the jitdump.
       const injected = runs("perf", "inject", "--jit", "-i", data, "-o", `${folder}/jit.data`);
       if (injected !== undefined) {
         await skipped(t, `${injected}`);
@@ -69,8 +69,8 @@ Deno.test({
       }
       const perf = await perfText(["script", ...fields], `${folder}/jit.data`);
       const theirs = functions(perf?.stdout ?? "");
-      // The rest are handlers of bytecodes, which the two files call differently: those of the start, as
-      // many however long it runs.
+      // The others are bytecode handlers, which the two files name differently: those of the start,
+      // whose number does not depend on the run time.
       let equal = 0, through = 0;
       for (const [head, frames] of ours) {
         if (frames.join("\n") !== theirs.get(head)?.join("\n")) continue;

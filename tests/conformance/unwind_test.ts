@@ -22,12 +22,12 @@ import {
 } from "../support/unwound.ts";
 import { skipped } from "../support/ignored.ts";
 
-/** Whether a stack begins, at its innermost frame, with all of another. */
+/** Whether the innermost frames of a stack equal all frames of another. */
 function isPrefix(part: PlainStack, whole: PlainStack): boolean {
   return part.every((frame, i) => frame === whole[i]);
 }
 
-/** Whether the frames of a stack are among those of another, in that order. */
+/** Whether the frames of a stack occur in another stack, in that order. */
 function isPart(part: PlainStack, whole: PlainStack): boolean {
   let k = 0;
   for (const frame of whole) if (frame === part[k]) k++;
@@ -39,7 +39,7 @@ const isSame = (a: PlainStack, b: PlainStack): boolean => a.length === b.length 
 const shown = (name: string, ours: PlainStack, theirs: PlainStack): string =>
   `${name}\n${ours.join("\n")}\n--\n${theirs.join("\n")}`;
 
-/** The frames that stacks start with: those that at least one in 40 ends with. */
+/** The frames at the start of threads: those at the end of at least one in 40 stacks. */
 function startsOf(stacks: readonly { readonly frames: PlainStack }[]): Set<string> {
   const counts = new Map<string, number>();
   for (const { frames } of stacks) {
@@ -50,15 +50,15 @@ function startsOf(stacks: readonly { readonly frames: PlainStack }[]): Set<strin
 }
 
 /**
- * A stack without addresses at its end where nothing is mapped: those are no callers, and what readers do
- * with them differs. They come from registers that are just changed: the kernel is about to restore those
- * of a signal frame, or an exception those of its catcher.
+ * A stack without unmapped addresses at its end, which are no callers, and which readers handle
+ * differently. They come from registers that are being changed: the kernel restores those of a
+ * signal frame, or an exception those of its catcher.
  */
 function mapped(frames: PlainStack): PlainStack {
   return frames.slice(0, frames.findLastIndex((frame) => !frame.endsWith(" [unknown]")) + 1);
 }
 
-/** Where a stack is on another one, of which there is no copy, it ends: in any reader there is a guess. */
+/** A stack on top of another one, which was not copied, ends; any reader has to guess. */
 function upTo(
   { stacks, engine }: RecordedStacks,
   isSwitch: (frame: string) => boolean,
@@ -76,28 +76,29 @@ function upTo(
   return { stacks: cut, engine, starts: startsOf(stacks).union(ends), switched };
 }
 
-/** What is compared. */
+/** Compared values. */
 interface ComparedStacks extends RecordedStacks {
   /** The frames that stacks may end with. */
   readonly starts: ReadonlySet<string>;
-  /** How many stacks end where another one begins, of which there is no copy. */
+  /** Number of stacks that end at the start of another one, which was not copied. */
   readonly switched: number;
 }
 
 /**
- * How many stacks of all may end where nothing explains it: a sample may hit an instruction at which call
- * frame information does not hold, as those that restore registers after a signal or an exception. Here one
- * of about 20,000 stacks did, and a run has 1,800: more than three are the fault of a reader.
+ * Limit of the stacks that end without an explanation: a sample may hit an instruction at which
+ * call frame information is invalid, such as those that restore registers after a signal or an
+ * exception. Here one of about 20,000 stacks did, and a run has 1,800: more than three are the
+ * reader's fault.
  */
 const MOST_ODD = 3;
 
-/** Stacks that nothing explains, by flavour and sample. */
+/** Unexplained stacks, by flavour and sample. */
 type Odd = Map<string, string>;
 
 /**
- * Compares with perf (libunwind). Where the two differ, perf has taken a frame pointer from below the
- * stack after `pop`, knows no static program, loses what is mapped twice, or has no `.debug_frame`:
- * whichever reaches the start of the thread is right.
+ * Compares with perf (libunwind). Where the two differ, perf has read a frame pointer from below
+ * the stack after `pop`, does not know static programs, loses files that are mapped twice, or has
+ * no `.debug_frame`: the reader that reaches the thread's start is right.
  */
 async function againstPerf(
   name: string,
@@ -122,9 +123,9 @@ async function againstPerf(
       else if (frames.length < theirs.length) shorter++;
     }
   });
-  // In code without information, as _init and _fini, a guess may leave out a caller.
+  // In code without call frame information, such as _init and _fini, a guess may skip a caller.
   assert(shorter <= all.guessed, `${name}: ${shorter} stacks are shorter than perf's`);
-  // The rest is what was interrupted on its way into a program, or out of the kernel.
+  // The others were interrupted while entering a program, or leaving the kernel.
   const complete = all.ends[0] as number;
   assert(
     guesses || complete > (all.stacks - missing) * 0.9,
@@ -134,9 +135,9 @@ async function againstPerf(
 }
 
 /**
- * Compares with samply (framehop), which has no rules for signal frames and ends there, or goes on with
- * what is no code; of Go it follows frame pointers only, and leaves out callers of functions that have
- * not set theirs up.
+ * Compares with samply (framehop), which has no rules for signal frames and ends there, or
+ * continues with addresses that are no code; in Go it only follows frame pointers, and skips
+ * callers of functions that have not set theirs up.
  */
 async function againstSamply(
   name: string,
@@ -152,7 +153,7 @@ async function againstSamply(
   let compared = 0, equal = 0;
   for (const [tid, list] of ours) {
     const theirs = samply.get(tid) ?? [];
-    // A process that runs another program is another one there, which may be left out.
+    // A process after exec is another process there, and may be missing.
     if (theirs.length !== list.length) continue;
     list.forEach(({ key, frames: all }, i) => {
       const isUser = (frame: string) => frame !== "kernel" && !frame.includes("kernel");
@@ -173,13 +174,13 @@ async function againstSamply(
 }
 
 Deno.test({
-  name: "unwinding: stacks have the frames of perf and samply, and go on where these stop",
+  name: "unwinding: stacks have the frames of perf and samply, and continue where these stop",
   ignore: perfVersion() === undefined,
   fn: (t) =>
     inFolder(async (folder) => {
       let stacks = 0, equal = 0, flavours = 0, compared = 0, equalToSamply = 0;
       const odd: Odd = new Map();
-      // The next program is compiled while the stacks of the one before are compared.
+      // The next program is compiled while the stacks of the previous one are compared.
       let next = record(FLAVOURS[0] as Flavour, folder, 0);
       for (const [i, { name, guesses = false, switches }] of FLAVOURS.entries()) {
         const { data, program, failed } = await next;
@@ -194,7 +195,7 @@ Deno.test({
           switches === undefined ? () => false : framesIn(program, switches),
         );
         const same = await againstPerf(name, data, ours, guesses, odd);
-        // It knows no 32-bit programs.
+        // It does not support 32-bit programs.
         const [some, ofThem] = name === "i386"
           ? [0, 0]
           : await againstSamply(name, data, ours, guesses, odd);
@@ -243,7 +244,7 @@ Deno.test({
       const here = await tree();
       assert(here.split("\n").length > 50);
       assertEquals(await tree("--symbols", bundle, "--symfs", gone), here);
-      // Without the bundle nothing is known there, and that is said.
+      // Without the bundle there are no names, which is reported.
       const without = await tool("tree", ["--symfs", gone, data], {
         env: { HOME: gone, DENO_DIR: denoFolder() },
       });
@@ -254,7 +255,7 @@ Deno.test({
     }),
 });
 
-/** A pipe whose build ids come after all else, as they may. */
+/** A pipe with build ids after all other records. */
 function buildIdsLast(pipe: Uint8Array): Uint8Array {
   const view = new DataView(pipe.buffer, pipe.byteOffset, pipe.length);
   const [others, ids]: [Uint8Array[], Uint8Array[]] = [[pipe.subarray(0, 16)], []];
@@ -326,7 +327,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "call stacks from branch records (--call-graph lbr) are those of perf script",
+  name: "call stacks from branch records (--call-graph lbr) equal those of perf script",
   ignore: perfVersion() === undefined,
   async fn(t) {
     const file = corpusFiles().find(({ name }) => name.endsWith("/perf.lbr.data"));
@@ -337,10 +338,10 @@ Deno.test({
     const args = ["script", "--no-inline", "--ns", "-F", "tid,time,ip,dso"];
     const perf = perfStacks((await perfText(args, file.path))?.stdout ?? "");
     const { stacks } = await ourStacks(file.path, "/nowhere");
-    // Branches out of the kernel: perf prints their addresses as they are.
+    // For branches out of the kernel perf prints recorded addresses.
     const plain = (frames: PlainStack) =>
       frames.map((frame) => frame.startsWith("ffffffff") ? "kernel" : frame);
-    // Of a sample without branches perf 6.1 shows what follows them as an address; the chain has the
+    // For a sample without branches perf 6.1 prints the next words as an address; the chain has the
     // user's frame.
     const branches: number[] = [];
     await runEngine(await PerfDataReader.open(openSource(file.path)), [{
@@ -352,7 +353,7 @@ Deno.test({
       },
     }]);
     const some = <T>(all: readonly T[]) => all.filter((_, i) => (branches[i] ?? 0) > 0);
-    // What was sampled itself stands before a chain that does not begin with it.
+    // The sampled address precedes a chain that does not begin with it.
     const theirs = some(perf).map(({ key, frames }) => [key, ...plain(frames)]);
     const ours = some(stacks).map(({ key, frames }, i) => {
       const extra = frames.length === (theirs[i]?.length ?? 0);

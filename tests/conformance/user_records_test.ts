@@ -1,7 +1,4 @@
-/**
- * perf's own records: those of the corpus, and those that are written here, against what the
- * installed perf says of them.
- */
+/** User records of the corpus, and records written here, compared with the installed perf. */
 import { assert, assertEquals } from "@std/assert";
 import {
   bytesSource,
@@ -35,13 +32,13 @@ const FIRST_USER_TYPE = 64;
 const LAST_USER_TYPE = 86;
 
 interface Found {
-  /** Offset as perf prints it: in a pipe stream its header does not count. */
+  /** Offset in perf's notation: in a pipe stream the header does not count. */
   offset: number;
   size: number;
   record: UserRecord;
 }
 
-/** perf's own records of a file, as far as it is whole. */
+/** The user records of a file, up to damage. */
 async function userRecords(bytes: Uint8Array): Promise<{ reader: PerfDataReader; found: Found[] }> {
   const reader = await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
   const found: Found[] = [];
@@ -61,7 +58,7 @@ async function userRecords(bytes: Uint8Array): Promise<{ reader: PerfDataReader;
   return { reader, found };
 }
 
-/** CPU numbers as perf prints them: `0-3,8`. */
+/** CPU numbers in perf's notation: `0-3,8`. */
 function cpuList(cpus: number[]): string {
   const ranges: [number, number][] = [];
   for (const cpu of cpus) {
@@ -115,7 +112,7 @@ function intelPtLines(info: IntelPtInfo): string[] {
   return lines;
 }
 
-/** What `perf report -D` prints of a record from its name on, or nothing where it has no more. */
+/** The text of `perf report -D` for a record after its name; empty if there is none. */
 function perfLines(record: UserRecord, littleEndian: boolean): string[] | undefined {
   switch (record.name) {
     case "TIME_CONV": {
@@ -154,7 +151,7 @@ function perfLines(record: UserRecord, littleEndian: boolean): string[] | undefi
       return [`: ${cpuList(cpusOf(record.body))}`];
     case "EVENT_UPDATE": {
       const { type, id, unit, scale, name, cpus } = record.body;
-      // perf does not turn these round in a file of the other byte order.
+      // perf does not swap these in a file of the other byte order.
       if (!littleEndian && (type === 1n || type === 3n)) return undefined;
       const lines = ["", `... id:    ${id}`];
       if (unit !== undefined) lines.push(`... unit:  ${unit}`);
@@ -227,7 +224,7 @@ function perfLines(record: UserRecord, littleEndian: boolean): string[] | undefi
   }
 }
 
-/** The lines of perf's dump from the name of each record on, by the record's offset. */
+/** The lines of perf's dump from each record's name on, by offset. */
 function dumpedRecords(text: string): Map<string, string[]> {
   const lines = text.split("\n");
   const dumped = new Map<string, string[]>();
@@ -240,7 +237,9 @@ function dumpedRecords(text: string): Map<string, string[]> {
   return dumped;
 }
 
-/** Compares records with perf's dump of their file; returns how many of each name were compared. */
+/**
+ * Compares records with perf's dump of their file. Returns the number of compared records by name.
+ */
 function compare(
   found: Found[],
   text: string,
@@ -251,9 +250,9 @@ function compare(
   for (const { offset, record } of found) {
     const expected = perfLines(record, littleEndian);
     const lines = dumped.get(`0x${offset.toString(16)} ${record.name}`);
-    // perf stops in mid-file at what it does not like, without a word.
+    // perf silently stops at damage.
     if (expected === undefined || lines === undefined) continue;
-    // `: unhandled!` follows on the line of what perf has no lines for.
+    // `: unhandled!` ends the line of records without further lines.
     const actual = lines.slice(0, Math.min(expected.length, 30))
       .map((line) => line.replace(/: unhandled!$/, ""));
     assertEquals(expected.slice(0, 30), actual);
@@ -266,7 +265,7 @@ const files = corpusFiles().filter(({ sound }) => sound);
 const withPerf = perfVersion() !== undefined;
 
 Deno.test({
-  name: "corpus: perf's own records decode to the last byte, and perf prints the same values",
+  name: "corpus: user records decode to the last byte, and perf prints the same values",
   ignore: files.length === 0,
   async fn() {
     const seen = new Map<string, number>();
@@ -294,7 +293,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "corpus: a stream of Google's dialect is recognised, and its features are printed",
+  name: "corpus: a stream of Google's dialect is recognized, and its features are printed",
   ignore: files.length === 0,
   async fn() {
     const name = "google__perf_data_converter/quipper/testdata/perf.data.piped.host-3.2@5d24e0b";
@@ -315,7 +314,7 @@ Deno.test({
       }
     }
     assert(reader.isGoogleDialect);
-    // Read off a hexdump of the file.
+    // Read from a hexdump of the file.
     assertEquals(values.get("HEADER_OSRELEASE"), "3.2.5-gg987");
     assertEquals(values.get("HEADER_ARCH"), "x86_64");
     assertEquals(values.get("HEADER_NRCPUS"), { nr_cpus_avail: 32, nr_cpus_online: 32 });
@@ -474,7 +473,7 @@ const WRITTEN: UserRecord[] = [
   { type: 68, name: "FINISHED_ROUND", misc: 0, body: {} },
 ];
 
-/** The words of three traces, each for a file of its own. */
+/** The words of three traces, each for its own file. */
 function auxtraceInfos(littleEndian: boolean): UserRecord[] {
   const time = { time_shift: 31n, time_mult: 1789569706n, time_zero: 0xffff_fff8_6343_cb91n };
   const pt = {
@@ -492,7 +491,7 @@ function auxtraceInfos(littleEndian: boolean): UserRecord[] {
     tsc_ctc_d: 2n,
     cyc_bit: 2n,
     max_nonturbo_ratio: 12n,
-    // perf stumbles over the filter of a file of the other byte order.
+    // perf cannot read the filter in a file of the other byte order.
     ...(littleEndian
       ? { filter_str_len: 28n, filter: "filter 0x1000/0x20@/bin/true" }
       : { filter_str_len: 0n }),
@@ -544,12 +543,12 @@ for (const littleEndian of [true, false]) {
       const folder = await Deno.makeTempDir();
       try {
         const compared = new Map<string, number>();
-        // A file each: a record that perf does not like ends its dump.
+        // One file each, since a record that perf refuses ends its dump.
         const contents = [...WRITTEN, ...auxtraceInfos(littleEndian)].map((record) => [record]);
         for (const records of contents) {
           const bytes = await fileOf(records, littleEndian);
           await Deno.writeFile(`${folder}/perf.data`, bytes);
-          // perf report leaves these out.
+          // perf report skips these.
           const args = records[0]?.name === "AUXTRACE_ERROR" ? ["script", "-D"] : REPORT;
           const output = await perfText(args, `${folder}/perf.data`);
           assert(output !== undefined);
@@ -569,7 +568,7 @@ for (const littleEndian of [true, false]) {
 }
 
 Deno.test({
-  name: "perf stat record: the records of a recording are what perf prints of them",
+  name: "perf stat record: the records of a recording equal perf's output",
   ignore: !withPerf,
   async fn(t) {
     const folder = await Deno.makeTempDir();

@@ -1,4 +1,4 @@
-/** Runs commands for the fuzzer, and knows which of their errors are answers. */
+/** Runs commands for the fuzzer, and knows their expected errors. */
 import { PerfDataError } from "@perfdata/format";
 import { OutputError } from "@perfdata/format/file-sink";
 import { SymbolsError } from "@perfdata/symbols";
@@ -8,12 +8,12 @@ import { tool, type ToolResult } from "../support/tool.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 
-/** A sound recording of `fixtures/demo/demo`, with call chains. */
+/** An intact recording of `fixtures/demo/demo`, with call chains. */
 export const RECORDED: string = `${FIXTURES}recorded/callchain.perf.data`;
 /** The path of the program that was recorded. */
 export const DEMO_PATH = "/tmp/demo/demo";
 
-/** Errors by which the program says that an input is not what it should be. */
+/** Errors that report bad input. */
 const EXPECTED = [
   PerfDataError,
   SymbolsError,
@@ -24,15 +24,15 @@ const EXPECTED = [
   Deno.errors.BrokenPipe,
 ];
 
-/** Whether an error is an answer, and not a fault of the program. */
+/** Whether an error is expected, and not a fault of the program. */
 export function isExpected(error: unknown): boolean {
   return EXPECTED.some((known) => error instanceof known);
 }
 
-/** Most that a command writes before the fuzzer closes the pipe. */
+/** Output after which the fuzzer closes the pipe. */
 const MOST_OUTPUT = 1 << 25;
 
-/** Runs a command; the error that ended it is thrown. */
+/** Runs a command. An error that ended it is thrown. */
 export async function run(
   name: string,
   args: readonly string[],
@@ -43,7 +43,7 @@ export async function run(
   return result;
 }
 
-/** The files of a machine, in `folder`, with a program at its path: what `--symfs` names. */
+/** The files of a machine in `folder`, for `--symfs`, with a program at its path. */
 export function machineFiles(folder: string, path: string, program: Uint8Array): string {
   const symfs = `${folder}/beside`;
   Deno.mkdirSync(`${symfs}${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true });

@@ -1,4 +1,4 @@
-/** What the fuzzer starts from: recordings, and the files that symbols are read from. */
+/** Seeds of the fuzzer: recordings, and files with symbols. */
 import {
   bytesSource,
   emptyAttr,
@@ -20,13 +20,15 @@ import type { Field, Seed } from "./kinds/kind.ts";
 import { KINDS } from "./targets.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
-/** Larger files would make the turns long, and are made of the same things. */
+/** Limit of the file size. Larger files take long, and are similar. */
 const LARGEST = 96 << 10;
 
-/** Fields of a seed that are kept. */
+/** Limit of the fields of a seed. */
 const MOST_FIELDS = 1500;
 
-/** All seeds: from `fixtures/` and, where it is there and unless only ours are asked for, the corpus. */
+/**
+ * All seeds: from `fixtures/` and, unless only this repository's are requested, from the corpus.
+ */
 export async function seeds(ours = false): Promise<Seed[]> {
   const all: Seed[] = [];
   for (const folder of ["recorded", "synthesized", "hostile"]) {
@@ -35,7 +37,8 @@ export async function seeds(ours = false): Promise<Seed[]> {
     }
   }
   for (const { name, path } of ours ? [] : corpusFiles()) add(all, name, path, false);
-  // Formats of tracepoints, build ids, topologies, locks, switches: what recordings of programs lack.
+  // Formats of tracepoints, build ids, topologies, locks, switches, which recordings of programs
+  // lack.
   for (const [name, make] of Object.entries(GROWING)) {
     all.push({ name, kind: "recording", bytes: await make(12), ours: true });
   }
@@ -55,7 +58,7 @@ function add(to: Seed[], name: string, path: string, ours: boolean): void {
   if (size <= LARGEST) to.push({ name, kind: "recording", bytes: Deno.readFileSync(path), ours });
 }
 
-/** A recording of many processes, each of which begins, gets a name, maps a file, and is sampled. */
+/** A recording of many processes. Each starts, gets a name, maps a file, and is sampled. */
 async function processes(): Promise<Uint8Array> {
   const attr = {
     ...emptyAttr(),
@@ -101,7 +104,7 @@ async function processes(): Promise<Uint8Array> {
   return sink.bytes();
 }
 
-/** The fields of a seed; those of a recording, as its own annotated hexdump has them. */
+/** The fields of a seed; for a recording, from its annotated hexdump. */
 export async function fieldsOf({ kind, bytes, fields: known }: Seed): Promise<readonly Field[]> {
   if (kind !== "recording") return known ?? [];
   const fields: Field[] = [];
@@ -112,9 +115,9 @@ export async function fieldsOf({ kind, bytes, fields: known }: Seed): Promise<re
       fields.push({ offset, size, steers: STEERING.test(field) || owner === "header" });
     }
   } catch {
-    // What is damaged already has the fields up to there.
+    // A damaged file has the fields up to the damage.
   }
-  // Those of all seeds are kept: of a large one, so many from all over it.
+  // Fields of all seeds are stored, so a large one has some from all over it.
   const every = Math.ceil(fields.length / MOST_FIELDS);
   return fields.filter((_, i) => i % every === 0);
 }

@@ -1,4 +1,4 @@
-/** What the fuzzer once found: each is tried on everything. */
+/** Former findings of the fuzzer, tried on all targets. */
 import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { inFolder, tool } from "../support/tool.ts";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
@@ -16,12 +16,15 @@ import { OPENING, PROGRAMS, runBeside } from "./kinds/programs.ts";
 import { askTables, READING, readTables } from "./kinds/tables.ts";
 import { KINDS, targets, toolCalls } from "./targets.ts";
 
-/** Without code or with texts that remain, as in these recordings, they do what they can and end with 1. */
+/**
+ * Without code, or with remaining text, as in these recordings, these commands end with exit code
+ * 1.
+ */
 const PARTLY = new Set(["pt", "redact", "annotate"]);
 
 const FOLDER = new URL("../../fixtures/hostile/", import.meta.url).pathname;
 
-Deno.test("what the fuzzer once found ends in an answer", async () => {
+Deno.test("fuzz findings: recordings end in a result or an expected error", async () => {
   const found = (targets()).filter(({ kind }) => kind === "recording");
   assert(found.length >= 20, `${found.length} targets`);
   const folder = await Deno.makeTempDir({ prefix: "perfdata-hostile-" });
@@ -35,7 +38,7 @@ Deno.test("what the fuzzer once found ends in an answer", async () => {
       const place = { path: `${folder}/input.data`, folder };
       Deno.writeFileSync(place.path, bytes);
       for (const target of found) {
-        // Two of four ways of calling a tool: the next file has the others.
+        // Two of four ways to call a tool; the next file has the others.
         for (const turn of files % 2 === 0 ? [0, 1] : [2, 3]) {
           const signature = await attempt(target, bytes, place, new Random(turn), name);
           if (signature !== undefined) wrong.push(`${name}: ${signature}`);
@@ -50,7 +53,7 @@ Deno.test("what the fuzzer once found ends in an answer", async () => {
   console.log(`${files} files, ${found.length} targets`);
 });
 
-Deno.test("what the fuzzer once found in other inputs than recordings ends in an answer", () =>
+Deno.test("fuzz findings: other inputs end in a result or an expected error", () =>
   inFolder(async (folder) => {
     const wrong: string[] = [];
     let files = 0;
@@ -82,13 +85,13 @@ function namesIn(folder: string): string[] {
   }
 }
 
-Deno.test("the fuzzer calls the tools in ways in which they do their jobs", async () => {
+Deno.test("fuzz targets: tools are called in ways that succeed", async () => {
   const recordings = ["callchain", "tracepoint", "stat"].map((name) => `recorded/${name}`)
     .concat("synthesized/pt-cpus")
     .map((name) => new URL(`../../fixtures/${name}.perf.data`, import.meta.url).pathname);
   const folder = await Deno.makeTempDir({ prefix: "perfdata-calls-" });
   const failed: string[] = [];
-  // Two processes load and store the same data: a hit in a line that another CPU has changed.
+  // Two processes load and store the same data: a hit in a line that another CPU modified.
   const memory = `${folder}/memory.data`;
   const [LOAD, STORE, HIT_L3, HITM] = [2, 4, 2 | 64, 16];
   Deno.writeFileSync(
@@ -137,7 +140,7 @@ Deno.test("the fuzzer calls the tools in ways in which they do their jobs", asyn
   }
 });
 
-Deno.test("beside a sound program, the commands that open it do their jobs", () =>
+Deno.test("fuzz programs: commands that open an intact program succeed", () =>
   inFolder(async (folder) => {
     const programs = await PROGRAMS.seeds();
     assertEquals(programs.map(({ name }) => name), ["demo", "types and inlined calls"]);
@@ -147,7 +150,7 @@ Deno.test("beside a sound program, the commands that open it do their jobs", () 
         assertEquals(code, 0, `${call.join(" ")}: ${err}`);
         if (name === "demo") continue;
         const text = call.join(" ");
-        // The innermost of the calls, and the structure that they load from.
+        // The innermost call, and the structure that it loads from.
         if (text.startsWith("tree")) assertStringIncludes(out, "inlined11");
         if (text.includes("type,")) assertMatch(out, /struct node .*next/);
       }
@@ -155,7 +158,7 @@ Deno.test("beside a sound program, the commands that open it do their jobs", () 
     assert(OPENING.length >= 10);
   }));
 
-Deno.test("files of JIT compilers: the commands that read them name code", () =>
+Deno.test("fuzz jit: commands that read JIT compilers' files name code", () =>
   inFolder(async (folder) => {
     for (const call of NAMING_JIT) {
       const { code, out } = await nameJit(call, folder);
@@ -167,13 +170,13 @@ Deno.test("files of JIT compilers: the commands that read them name code", () =>
     }
   }));
 
-Deno.test("tables: the commands that read them answer", () =>
+Deno.test("fuzz tables: commands that read tables succeed", () =>
   inFolder(async (folder) => {
     for (const call of READING) assertEquals(await readTables(call, folder), 0, call.join(" "));
     assertEquals(await askTables("FROM functions", folder), 0, "sql");
   }));
 
-Deno.test("archives: the commands that read them answer, however they are compressed", () =>
+Deno.test("fuzz archives: commands that read archives succeed, however they are compressed", () =>
   inFolder(async (folder) => {
     for (const { name, bytes } of await ARCHIVES.seeds()) {
       const calls = UNPACKING[name] ?? [];
@@ -189,7 +192,7 @@ Deno.test("archives: the commands that read them answer, however they are compre
     }
   }));
 
-Deno.test("--symfs: a second run in this process reads an archive that was replaced", () =>
+Deno.test("fuzz archives: with --symfs, a second run in this process reads a replaced archive", () =>
   inFolder(async (folder) => {
     const [recording, files] = await ARCHIVES.seeds();
     const call = ["funcs", "--symfs", "ARCHIVE", "RECORDING"] as const;
@@ -199,7 +202,7 @@ Deno.test("--symfs: a second run in this process reads an archive that was repla
     }
   }));
 
-Deno.test("bundles: the commands that read them name functions", () =>
+Deno.test("fuzz bundles: commands that read bundles name functions", () =>
   inFolder(async (folder) => {
     const path = `${folder}/perf.symbols`;
     const seeds = await BUNDLES.seeds();
@@ -215,7 +218,7 @@ Deno.test("bundles: the commands that read them name functions", () =>
     }
   }));
 
-Deno.test("seal: sound archives and bundles stay as they are, and changed ones are read", () =>
+Deno.test("fuzz seal: intact archives and bundles stay unchanged, and changed ones are readable", () =>
   inFolder(async (folder) => {
     for (const { kind, seeds, seal } of KINDS) {
       if (seal === undefined) continue;

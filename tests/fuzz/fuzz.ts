@@ -1,16 +1,16 @@
 /**
- * `deno task fuzz --minutes N --seed S [--kind KIND]`: tries damaged inputs on every entry of the library and every
- * tool, and fails where one of them ends in something else than an answer. Inputs are of all kinds, or of one: the
- * folder `kinds` has a file for each.
+ * `deno task fuzz --minutes N --seed S [--kind KIND]`: tries damaged inputs on every entry point of
+ * the library and every tool, and fails if one of them ends in an unexpected error. Inputs are of
+ * all kinds, or of one: the folder `kinds` has a file for each.
  *
- * An input is a fixture or a file of the corpus with a few changes, most of them to the fields that the
- * declarations say where to find. The same seed makes the same inputs; without one it is a random one, and
- * printed. The suite tries the same inputs in each run: `fuzz_test.ts`. A target has 20 seconds of processor
- * time and 1.5 GB; what it writes is cut at 32 MB. What is found is made smaller and kept in `--output`, by default
- * `fixtures/hostile`, so that a test tries it from then on; what comes from a file of the corpus, which is
- * not part of the repository, in its directory `corpus`, which Git ignores; inputs that are no recordings in a
- * directory of their kind. The inputs that took longest for
- * their size are in the directory `slowest` and printed: what grows faster than its input is among them.
+ * An input is a fixture or a corpus file with a few changes, most of them in fields that the
+ * declarations locate. A seed always makes the same inputs; without one a random seed is used and
+ * printed. The test suite tries the same inputs in each run: `fuzz_test.ts`. A target has 20
+ * seconds of processor time and 1.5 GB; its output is cut at 32 MB. Findings are reduced and stored
+ * in `--output`, by default `fixtures/hostile`, so that a test tries them from then on; those from
+ * a corpus file, which is not in the repository, in its directory `corpus`, which Git ignores;
+ * inputs other than recordings in a directory of their kind. The slowest inputs for their size are
+ * printed and stored in the directory `slowest`: superlinear work is among them.
  */
 import { TextLineStream } from "@std/streams";
 import { parseArgs } from "@std/cli";
@@ -29,42 +29,45 @@ import {
 const ROOT = new URL("../../", import.meta.url).pathname;
 const MOST_MILLISECONDS = 20_000;
 const MOST_BYTES = 1.5 * 2 ** 30;
-/** Milliseconds after which another process goes on. */
+/** Milliseconds after which another process takes over. */
 const MOST_TURN = 300_000;
-/** How often the process is looked at. */
+/** Interval of the checks of the process. */
 const TICK = 200;
 
-/** What a run of the fuzzer found. */
+/** Result of a run of the fuzzer. */
 export interface FuzzResult {
   readonly inputs: number;
   readonly runs: number;
-  /** What went wrong, and the file that shows it. */
+  /** Errors, with the file that shows each. */
   readonly findings: readonly { readonly signature: string; readonly file: string }[];
-  /** What took longest for the size of its input, the worst first. */
+  /** The slowest runs for the size of their input, worst first. */
   readonly slowest: readonly Slow[];
 }
 
-/** Inputs that are kept since they took longest for their size. */
+/** Number of slow inputs that are stored. */
 const MOST_SLOW = 5;
 
-/** When it ends: after so many minutes, or so many inputs. */
+/** End of the run: a number of minutes, or of inputs. */
 export type FuzzEnd = { readonly minutes: number } | { readonly inputs: number };
 
-/** How to run it. */
+/** Options of the fuzzer. */
 export interface FuzzOptions {
   readonly end: FuzzEnd;
   readonly seed: number;
-  /** Whether it starts from files of this repository alone: then a seed makes the same inputs anywhere. */
+  /**
+   * Whether to use only files of this repository as seeds: then a seed makes the same inputs
+   * everywhere.
+   */
   readonly ownOnly?: boolean;
   /** The only kind of inputs; all of them by default. */
   readonly kind?: Kind | undefined;
-  /** Where findings are kept. */
+  /** Folder for findings. */
   readonly output: string;
-  /** Receives findings as they come. */
+  /** Receives each finding. */
   readonly log?: (line: string) => void;
 }
 
-/** Runs until the time is over, or all inputs have been tried. */
+/** Runs until the end of the time, or of the inputs. */
 export async function fuzz(
   { end, seed, ownOnly = false, kind, output, log }: FuzzOptions,
 ): Promise<FuzzResult> {
@@ -77,7 +80,7 @@ export async function fuzz(
   let runs = 0;
   try {
     for (let first = 0; first < last && performance.now() < over;) {
-      // A process of its own for every few minutes: what one leaves behind is not another one's finding.
+      // A new process every few minutes, so that its state does not affect later inputs.
       const milliseconds = Math.min(MOST_TURN, Math.ceil(over - performance.now()));
       const runner = new Runner({ seed, first, last, milliseconds, ownOnly, kind, folder });
       let tried = 0;
@@ -93,7 +96,7 @@ export async function fuzz(
         first += tried;
         continue;
       }
-      // It was stopped, or did not survive: what it was at is a finding, and the next one goes on.
+      // It was stopped or crashed: its current input is a finding, and the next process continues.
       const { input, run, target, origin } = runner.current();
       keep(`${target}: ${runner.why}`, `${folder}/input.data`, origin);
       inputs += input - first + 1;
@@ -126,7 +129,7 @@ export async function fuzz(
     let hash = 0;
     for (const byte of bytes) hash = (Math.imul(hash, 31) + byte) >>> 0;
     const target = signature.replace(/:.*/s, "").replaceAll(" ", "-");
-    // Of other inputs than recordings, the test needs the seed's name and the turn.
+    // For inputs other than recordings, the test needs the seed's name and the turn.
     const [to, called] = kind === "recording"
       ? [ours ? output : `${output}/corpus`, `${target}-${hash.toString(16).padStart(8, "0")}.data`]
       : [`${output}/${kind}`, `${name}.${turn}`];
@@ -138,20 +141,20 @@ export async function fuzz(
   }
 }
 
-/** Where nothing says why a process ended. */
+/** If nothing tells why a process ended. */
 const SILENT = "ended without a word";
 
-/** A process that tries inputs, and is stopped when it takes too long or too much. */
+/** A process that tries inputs, and is stopped if it takes too much time or memory. */
 class Runner {
-  /** Whether it came to its end. */
+  /** Whether it finished. */
   ended = false;
-  /** Why it did not. */
+  /** Why it did not finish. */
   why = SILENT;
   readonly #folder: string;
   readonly #child: Deno.ChildProcess;
   #last = "";
   #since = 0;
-  /** The end of what it wrote to standard error. */
+  /** The end of its standard error. */
   #said = "";
 
   constructor(options: RunnerOptions) {
@@ -161,7 +164,8 @@ class Runner {
         "run",
         "--no-prompt",
         "--no-check",
-        // Neither /proc nor other programs: the answers are those of the inputs. Deno alone runs the engine of sql.
+        // Neither /proc nor other programs, so that results depend only on inputs. Only Deno runs,
+        // as sql's engine.
         `--allow-run=${Deno.execPath()}`,
         "--allow-read",
         "--allow-write",
@@ -181,7 +185,7 @@ class Runner {
     }).spawn();
   }
 
-  /** What it is at, or was at last. */
+  /** Its current or last input. */
   current(): Current {
     try {
       return JSON.parse(Deno.readTextFileSync(`${this.#folder}/current.json`));
@@ -191,19 +195,19 @@ class Runner {
     }
   }
 
-  /** What it prints. */
+  /** Its output. */
   async *lines(): AsyncGenerator<RunnerLine, void, void> {
     const timer = setInterval(() => this.#look(), TICK);
     const listening = this.#listen();
     try {
       const text = this.#child.stdout.pipeThrough(new TextDecoderStream());
       for await (const line of text.pipeThrough(new TextLineStream())) {
-        // That a corpus or a program is missing is printed there as well.
+        // It also reports a missing corpus or program.
         if (!line.startsWith("{")) {
           console.log(line);
           continue;
         }
-        // What ended within a line is counted by `current`.
+        // `current` counts an incomplete line.
         if (!line.endsWith("}")) continue;
         const found: RunnerLine = JSON.parse(line);
         if (found.kind === "done") this.ended = true;
@@ -226,12 +230,12 @@ class Runner {
     }
   }
 
-  /** Milliseconds that it has run: on a processor, where the system says so. */
+  /** Milliseconds that it has run, of processor time if the system reports it. */
   #time(): number {
     try {
       const stat = Deno.readTextFileSync(`/proc/${this.#child.pid}/stat`);
       const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(12, 14);
-      // In hundredths of a second, as USER_HZ is everywhere.
+      // In hundredths of a second, since USER_HZ is 100 everywhere.
       return (Number(user) + Number(system)) * 10;
     } catch {
       return performance.now();

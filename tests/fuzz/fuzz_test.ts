@@ -1,12 +1,12 @@
-/** A run of the fuzzer on the same inputs each time; `deno task fuzz` looks for what is not known. */
+/** A run of the fuzzer on fixed inputs. `deno task fuzz` searches for new findings. */
 import { assertEquals } from "@std/assert";
 import { testSeed } from "../support/seed.ts";
 import { fuzz } from "./fuzz.ts";
 
-/** So many take a quarter of a minute of processor time. */
+/** Number of inputs that take a quarter of a minute of processor time. */
 const INPUTS = 500;
 
-Deno.test("damaged inputs end in an answer: every entry of the library, every tool", async () => {
+Deno.test("damaged inputs: every entry point of the library and every tool ends in a result or an expected error", async () => {
   const output = await Deno.makeTempDir({ prefix: "perfdata-fuzz-findings-" });
   const { inputs, runs, findings } = await fuzz({
     end: { inputs: INPUTS },

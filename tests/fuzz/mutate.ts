@@ -1,15 +1,15 @@
-/** Changes to an input: those that its declarations suggest, and those that do not care. */
+/** Changes to an input: those in declared fields, and random ones. */
 import type { Field, Seed } from "./kinds/kind.ts";
 import type { Random } from "./random.ts";
 
-/** A change that can be applied, or left out when a finding is made smaller. */
+/** A change that can be applied, or left out when a finding is reduced. */
 export type Change =
   | { readonly kind: "set"; readonly at: number; readonly bytes: Uint8Array }
   | { readonly kind: "cut"; readonly at: number }
   | { readonly kind: "remove"; readonly at: number; readonly size: number }
   | { readonly kind: "insert"; readonly at: number; readonly bytes: Uint8Array };
 
-/** Values that break most: ends of ranges, and what lies next to them. */
+/** Values that break most code: ends of ranges and their neighbours. */
 const VALUES: readonly bigint[] = [
   0n,
   1n,
@@ -74,7 +74,7 @@ function change(
     const size = 1 + random.below(64);
     return { kind: "set", at, bytes: new Uint8Array(size).fill(random.once(2) ? 0 : 0xff) };
   }
-  // A part of another input of the same kind, or of this one, as records that come twice.
+  // A part of another input of the same kind, or of this one, as repeated records are.
   const same = others.filter((other) => other.kind === kind);
   const from = random.once(2) || same.length === 0 ? bytes : random.named(same).bytes;
   const start = fields.length > 0 && from === bytes
@@ -84,7 +84,7 @@ function change(
   return { kind: random.once(2) ? "set" : "insert", at: at & ~7, bytes: part };
 }
 
-/** A value for a field: one that breaks much, or next to what it has. */
+/** A value for a field: an extreme one, or a neighbour of the current one. */
 function value(bytes: Uint8Array, field: Field, random: Random): Uint8Array {
   let number = random.pick(VALUES);
   if (random.once(3)) {
@@ -122,7 +122,7 @@ function numberAt(bytes: Uint8Array, { offset, size, form = "bytes" }: Field): b
   return own.reduceRight((number, byte) => number << bits | BigInt(byte & mask), 0n);
 }
 
-/** The input with all changes. */
+/** Applies all changes to the input. */
 export function applied(bytes: Uint8Array, changes: readonly Change[]): Uint8Array<ArrayBuffer> {
   let out = bytes.slice();
   for (const change of changes) {
@@ -145,7 +145,7 @@ export function applied(bytes: Uint8Array, changes: readonly Change[]): Uint8Arr
   return out;
 }
 
-/** Leaves out changes, as long as what is wrong stays wrong. */
+/** Removes changes, as long as the error remains the same. */
 export async function smaller(
   changes: readonly Change[],
   isWrong: (changes: readonly Change[]) => Promise<boolean>,

@@ -1,16 +1,16 @@
-/** Damage where it lies in practice: within debug sections that are compressed. */
+/** Damage in a realistic place: within compressed debug sections. */
 import { deflateSync } from "node:zlib";
 import type { Random } from "./random.ts";
 
-/** `sh_flags` of a section whose bytes begin with an Elf64_Chdr, and its size. */
+/** `sh_flags` of a section that begins with an Elf64_Chdr, and the size of that. */
 const SHF_COMPRESSED = 0x800;
 const CHDR_SIZE = 24;
-/** What a section is repeated, or filled with zeros, to at most. */
+/** Limit of the size to which a section is repeated or filled with zeros. */
 const LARGEST = 1 << 26;
 
 /**
- * An ELF file for 64 bits, little-endian, with its debug sections compressed by zlib, some of them many
- * times as long: the section repeated, or zeros. Where there is no such section, the file as it is.
+ * A 64-bit little-endian ELF file with zlib-compressed debug sections, some many times as long:
+ * repeated, or with zeros. A file without such sections is unchanged.
  */
 export function packSections(elf: Uint8Array, random: Random): Uint8Array {
   if (elf.length < 64) return elf;
@@ -24,7 +24,7 @@ export function packSections(elf: Uint8Array, random: Random): Uint8Array {
     const offset = Number(view.getBigUint64(at + 24, true));
     const size = Number(view.getBigUint64(at + 32, true));
     const isLoaded = view.getBigUint64(at + 16, true) !== 0n;
-    // Debug sections are PROGBITS that are loaded nowhere.
+    // Debug sections are PROGBITS that are not loaded.
     if (view.getUint32(at + 4, true) !== 1 || isLoaded || offset + size > elf.length) continue;
     const plain = lengthened(elf.subarray(offset, offset + size), random);
     const packed = deflateSync(plain, { level: 1 });
@@ -52,7 +52,7 @@ export function packSections(elf: Uint8Array, random: Random): Uint8Array {
   return out;
 }
 
-/** Mostly the section itself. */
+/** Usually the section itself. */
 function lengthened(section: Uint8Array, random: Random): Uint8Array {
   const choice = random.below(8);
   if (choice > 1 || section.length === 0) return section;

@@ -3,7 +3,7 @@ import { bytesSource, ElfFile } from "@perfdata/symbols";
 import { packSections } from "./packed_sections.ts";
 import { Random } from "./random.ts";
 
-Deno.test("packed sections are what they were, or longer; the rest of the file is as before", () => {
+Deno.test("packed sections: they expand to the original or more, and the rest of the file is unchanged", () => {
   const demo = Deno.readFileSync(new URL("../../fixtures/demo/demo", import.meta.url));
   const before = ElfFile.open(bytesSource(demo));
   let compared = 0, longer = 0;

@@ -1,4 +1,4 @@
-/** Numbers by chance that a seed makes again. */
+/** Reproducible random numbers from a seed. */
 export class Random {
   #state: number;
 
@@ -20,12 +20,12 @@ export class Random {
     return limit <= 1 ? 0 : this.next() % limit;
   }
 
-  /** One of several. */
+  /** A random element. */
   pick<T>(from: readonly T[]): T {
     return from[this.below(from.length)] as T;
   }
 
-  /** One of several by its name: where another one is added, or one goes, other choices stay as they are. */
+  /** A random element chosen by name: adding or removing one does not affect other choices. */
   named<T extends { readonly name: string }>(from: readonly T[]): T {
     const salt = this.next();
     let chosen = from[0] as T;
@@ -41,7 +41,7 @@ export class Random {
     return chosen;
   }
 
-  /** Whether, once in `n` times. */
+  /** True once in `n` times. */
   once(n: number): boolean {
     return this.below(n) === 0;
   }

@@ -1,6 +1,6 @@
 /**
- * A process that tries one input after the other, and says which: `fuzz.ts` watches it, since what does
- * not end cannot end itself.
+ * A process that tries one input after another, and reports the current one. `fuzz.ts` watches it,
+ * since an endless loop cannot end itself.
  *
  * Arguments: the members of {@linkcode RunnerOptions}.
  */
@@ -12,7 +12,7 @@ import { applied, type Change, changesOf, smaller } from "./mutate.ts";
 import { Random } from "./random.ts";
 import { KINDS, targets } from "./targets.ts";
 
-/** A line that the runner prints. */
+/** A line of the runner's output. */
 export type RunnerLine =
   | {
     readonly kind: "finding";
@@ -23,12 +23,12 @@ export type RunnerLine =
   | Slow & { readonly kind: "slow" }
   | { readonly kind: "done"; readonly inputs: number; readonly runs: number };
 
-/** What an input was made of, and the number that decides what a target does with it. */
+/** Origin of an input, and the number that determines a target's choices. */
 export interface Origin extends Pick<Seed, "kind" | "name" | "ours"> {
   readonly turn: number;
 }
 
-/** A run that took long for the size of its input. */
+/** A slow run for the size of its input. */
 export interface Slow {
   readonly target: string;
   /** Milliseconds of processor time. */
@@ -37,12 +37,12 @@ export interface Slow {
   readonly file: string;
 }
 
-/** How long a run took for what it read; less than this is the time of any run. */
+/** Time of a run per byte that it read; below this, it is the time of any run. */
 export function slowness({ milliseconds, bytes }: Slow): number {
   return Math.max(0, milliseconds - 200) / (bytes + 4096);
 }
 
-/** What it is at, in the file `current.json` of the directory. */
+/** The current input, in the file `current.json` of the directory. */
 export interface Current {
   readonly input: number;
   readonly run: number;
@@ -50,27 +50,27 @@ export interface Current {
   readonly origin: Origin;
 }
 
-/** What it tries, and where. */
+/** Range of inputs, and paths. */
 export interface RunnerOptions {
   readonly seed: number;
   /** Number of the first input. */
   readonly first: number;
-  /** Number after that of the last one, at most. */
+  /** Number after the last input. */
   readonly last: number;
-  /** When it ends at the latest. */
+  /** Time of the end. */
   readonly milliseconds: number;
-  /** Whether it starts from files of this repository alone. */
+  /** Whether to use only files of this repository as seeds. */
   readonly ownOnly: boolean;
-  /** The only kind of inputs, if not all. */
+  /** The only kind of inputs; all if missing. */
   readonly kind?: Kind | undefined;
-  /** Where it writes. */
+  /** Folder for output. */
   readonly folder: string;
 }
 
-/** Tools that are tried with one input; all entries of the library are. */
+/** Number of tools tried with one input; all entry points of the library are. */
 const TOOLS_AN_INPUT = 3;
 
-/** What kind of fault an error is: the same for all inputs that lead to it. */
+/** Signature of an error, equal for all inputs with the same fault. */
 export function signatureOf(target: string, error: unknown): string {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const frame = /\n\s+at .*?([\w.]+\.ts:\d+)/.exec(stack ?? "")?.[1] ?? "";
@@ -78,7 +78,7 @@ export function signatureOf(target: string, error: unknown): string {
   return `${target}: ${name}: ${text} (${frame})`;
 }
 
-/** Runs a target; gives the signature of what is wrong. */
+/** Runs a target. Returns the signature of an error. */
 export async function attempt(
   target: Target,
   bytes: Uint8Array<ArrayBuffer>,
@@ -110,13 +110,13 @@ async function main(options: RunnerOptions) {
   let runs = 0;
   for (; input < last && performance.now() < end; input++) {
     const random = new Random(Math.imul(seed, 0x9e3779b1) ^ input);
-    // Recordings are read by most code; of other inputs, each kind has as many turns.
+    // Recordings are read by most code; other kinds of input have equal numbers of turns.
     const kind = options.kind ?? (random.once(3) ? random.named(others).name : "recording");
     const base = random.named(all.filter((seed) => seed.kind === kind));
     let own = fields.get(base);
     if (own === undefined) fields.set(base, own = await fieldsOf(base));
     const changes = changesOf(base, own, all, random);
-    // Half of the inputs get as far as their checksums are right.
+    // Half of the inputs have valid checksums, which gets them further.
     const seal = random.once(2) ? KINDS.find((known) => known.kind === kind)?.seal : undefined;
     const made = (some: readonly Change[]): Uint8Array<ArrayBuffer> => {
       const bytes = applied(base.bytes, some);
@@ -161,7 +161,7 @@ async function main(options: RunnerOptions) {
   say({ kind: "done", inputs: input - first, runs });
 }
 
-/** All entries of the library, and a few tools. */
+/** All entry points of the library, and a few tools. */
 function chosen(found: readonly Target[], { kind }: Seed, random: Random): Target[] {
   const fitting = found.filter((target) => target.kind === kind);
   if (kind !== "recording") return fitting;

@@ -1,4 +1,4 @@
-/** What is tried with an input: entries of the library, and every tool in this process. */
+/** The targets: entry points of the library, and every tool in this process. */
 import { assertEquals } from "@std/assert";
 import {
   bytesSource,
@@ -23,7 +23,10 @@ import { PROGRAMS } from "./kinds/programs.ts";
 import { PROFILES } from "./kinds/profiles.ts";
 import { TABLES } from "./kinds/tables.ts";
 
-/** The kinds of inputs besides recordings: each has its seeds, fields, checksums and targets in its file. */
+/**
+ * The kinds of inputs besides recordings. Each has its seeds, fields, checksums and targets in its
+ * file.
+ */
 export const KINDS: readonly InputKind[] = [
   ARCHIVES,
   BUNDLES,
@@ -118,7 +121,7 @@ const RECORDING_TARGETS: readonly Omit<Target, "kind">[] = [
   },
 ];
 
-/** Arguments that a tool is tried with, by its name; those without an entry get the file alone. */
+/** Arguments of each tool by name; tools without an entry only get the file. */
 const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   dump: ({ path }) => [[path], ["--no-hex", "--limit", "10", path], ["--order", "time", path]],
   records: ({ path }) => [[path], ["--csv", path], ["--order", "time", path]],
@@ -144,7 +147,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
     ["bundle", "-f", "-o", `${folder}/perf.symbols`, "--symfs", folder, path],
     ["bundle", "--code", "-f", "-o", `${folder}/perf.symbols`, "--symfs", folder, path],
   ],
-  // The recording itself is the code at addresses that its trace has: whatever its bytes are.
+  // The recording itself is used as code for the trace's addresses, whatever its bytes are.
   pt: ({ path, folder }) => [
     ["--symfs", folder, path],
     ["--symfs", folder, "--calls", "--image", `${path}@401000`, path],
@@ -152,7 +155,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
     ["--symfs", folder, "--branches", "--events", "--json", "--image", `${path}@400000`, path],
   ],
   slice: ({ path, folder }) => [["-f", "-o", `${folder}/out.data`, "--time", "10%-50%", path]],
-  // A name that is given twice is wrong usage.
+  // A repeated name is wrong usage.
   merge: ({ path, folder }) => [
     ["-f", "-o", `${folder}/out.data`, path, path.replace(/[^/]*$/, "./$&")],
   ],
@@ -170,7 +173,7 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   ],
   script: ({ path, folder }) => [["--symfs", folder, path]],
   flame: ({ path, folder }) => [["--symfs", folder, "-f", "-o", `${folder}/flame.html`, path]],
-  // Without an output it serves until it is ended.
+  // Without an output it would serve until it is stopped.
   view: ({ path, folder }) => [["--symfs", folder, "-f", "-o", `${folder}/view.html`, path]],
   diff: ({ path, folder }) => [["--symfs", folder, path, path]],
   annotate: ({ path, folder }) => [["--symfs", folder, path, "main"]],
@@ -186,15 +189,15 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   addr2line: () => [],
 };
 
-/** Tools whose output on a pipe is that of perf, or data: names are in it as they are. */
+/** Tools whose piped output is perf's, or data, in which names are unchanged. */
 const AS_THEY_ARE = new Set(["dump", "records", "script", "export", "flame"]);
 
-/** Arguments by which each command is called, by its name. */
+/** Arguments of each command, by name. */
 function callsOf(name: string, place: Place): string[][] {
   return (ARGUMENTS[name] ?? (({ path }) => [[path]]))(place);
 }
 
-/** How each command that reads recordings is called, to see that the calls are right. */
+/** Calls of each command that reads recordings, to check that they succeed. */
 export function toolCalls(
   place: Place,
 ): { name: string; args: string[]; run: () => Promise<ToolResult> }[] {

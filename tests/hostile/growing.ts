@@ -1,4 +1,7 @@
-/** Recordings that grow in one thing each: `n` modules, locks, threads …; all else in them stays as it is. */
+/**
+ * Recordings that grow in one respect each: `n` modules, locks, threads …; everything else stays
+ * the same.
+ */
 import { emptyAttr, type Feature } from "@perfdata/format";
 import {
   HEADER_BUILD_ID,
@@ -64,7 +67,7 @@ function each<T>(n: number, make: (i: number) => T): T[] {
 const PAGE = (i: number) => 0x10_0000n + 0x1000n * BigInt(i);
 const KERNEL = (i: number) => 0xffff_ffff_8000_0000n + 0x1000n * BigInt(i);
 
-/** Formats of tracepoints and a sample of the first, whose number is 7. */
+/** Formats of tracepoints, and a sample of the first, number 7. */
 async function tracepoints(formats: readonly string[]): Promise<Uint8Array> {
   const raw = { raw: new Uint8Array(64).fill(1) };
   const attr = event(RAW, 1n, { type: 2, config: 7n });
@@ -84,7 +87,7 @@ function format(id: number, fields: string, print: string): string {
 const field = (declaration: string, i: number) =>
   `\tfield:${declaration};\toffset:${8 * (i % 8)};\tsize:8;\tsigned:0;\n`;
 
-/** By the name of what grows, a recording with `n` of it. */
+/** Functions that make a recording with `n` items, by the name of the items. */
 export const GROWING: Readonly<Record<string, (n: number) => Promise<Uint8Array>>> = {
   "kernel modules": (n) =>
     written([

@@ -1,17 +1,17 @@
 /**
- * Work grows as its input does, for inputs that are small and that anybody can make. It is counted, not timed
+ * Work grows linearly with inputs that are small and easily made. It is counted, not timed
  * (`work.ts`), so that the machine and its load do not matter.
  */
 import { assert, assertEquals } from "@std/assert";
 import { GROWING } from "./growing.ts";
 import type { WorkLine } from "./work.ts";
 
-/** Most that a doubled input may take of the work of the one before. */
+/** Limit of the factor by which work grows when the input doubles. */
 const MOST_GROWTH = 2.5;
-/** Work below this is that of reading a file of any size. */
+/** Work below this is that of reading any file. */
 const LEAST_WORK = 50_000;
 
-/** What each grows for: the commands that read it most closely. */
+/** Commands for each kind: those that read it most closely. */
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "kernel modules": ["funcs"],
   "names of the kernel's code": ["script"],

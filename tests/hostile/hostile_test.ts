@@ -1,4 +1,4 @@
-/** Recordings that are well formed, with contents that make no sense, in every tool, with the permissions of its task. */
+/** Well-formed recordings with nonsensical contents, in every tool, with its task's permissions. */
 import { assert, assertEquals } from "@std/assert";
 import { SymbolBundle } from "@perfdata/symbols";
 import { parse } from "@std/csv";
@@ -17,7 +17,10 @@ const FILES = [
 // deno-lint-ignore no-control-regex
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
-/** 48 KB of zstd that stand for 1.5 GB: damaged, and so for the fuzzer and the table of SECURITY.md. */
+/**
+ * 48 KB of zstd that expand to 1.5 GB: damaged, and so covered by the fuzzer and the table in
+ * SECURITY.md.
+ */
 const BOMB = "zstd-bomb";
 
 Deno.test("hostile recordings: synthesize.ts makes the bytes in the repository", async () => {
@@ -27,7 +30,7 @@ Deno.test("hostile recordings: synthesize.ts makes the bytes in the repository",
 });
 
 for (const name of FILES) {
-  Deno.test(`${name}: every tool does its job, and nothing in its tables acts on a terminal`, () =>
+  Deno.test(`${name}: every tool succeeds, and its tables do not control the terminal`, () =>
     inFolder(async (folder) => {
       const file = `${FOLDER}${name}.perf.data`;
       const jobs: [string, ...string[]][] = [
@@ -49,16 +52,16 @@ for (const name of FILES) {
       const ends = await Promise.all(jobs.map(([job, ...args]) => tool(job, [...args, file])));
       for (const [i, { code, out, err }] of ends.entries()) {
         const job = jobs[i]?.join(" ");
-        // An attr that is longer than the table has room for is damage that only `hex` looks at.
+        // An attr longer than its section is damage that only `hex` reports.
         const expected = name === "huge-attr" && job === "hex" ? 1 : 0;
         assertEquals(code, expected, `${job}: ${err}`);
         assert(!CONTROLS.test(err), `${job}: ${err}`);
-        // What perf prints, and what is data, has names as they are.
+        // perf's output, and data, have unchanged names.
         if (job?.startsWith("dump") || job?.endsWith("--csv")) continue;
         assert(!CONTROLS.test(out), `${job}: ${JSON.stringify(out)}`);
         assert(!out.split("\n").some((line) => line.startsWith("NAME")), out);
       }
-      // All samples are in the answer, with a name or without.
+      // All samples are in the result, named or not.
       const funcs = ends[jobs.findIndex(([job]) => job === "funcs")]?.out ?? "";
       const [, samples = "0"] = /: (\d+) samples/.exec(funcs) ?? [];
       const rows = funcs.split("\n").slice(2).filter((line) => line !== "");
@@ -68,7 +71,7 @@ for (const name of FILES) {
     }));
 }
 
-Deno.test("names of events and functions act on no terminal, whatever command prints them", () =>
+Deno.test("hostile names: events and functions do not control the terminal in any command", () =>
   inFolder(async (folder) => {
     const file = `${FOLDER}acting-names.perf.data`;
     await Deno.mkdir(`${folder}/tmp`);
@@ -86,16 +89,16 @@ Deno.test("names of events and functions act on no terminal, whatever command pr
       assertEquals(code, 0, `${job}: ${err}`);
       assert(!CONTROLS.test(out + err), `${job}: ${JSON.stringify(out + err)}`);
       assert(out.includes("fn\\x1b[2J\\x07"), `${job}: ${out}`);
-      // That of the event, in the line above the table.
+      // The event's name, in the line above the table.
       assert(out.includes("\\nNAME,=1+1"), `${job}: ${out}`);
     }
-    // Instructions need code, which nobody has here: it is the message that names the function.
+    // Instructions need code, which is missing here: the message names the function.
     const { code, out, err } = await tool("annotate", ["--symfs", folder, "--insns", file, "/fn/"]);
     assertEquals(code, 1, err);
     assert(!CONTROLS.test(out + err), JSON.stringify(out + err));
   }));
 
-Deno.test("no cell of CSV that a spreadsheet takes for a formula", () =>
+Deno.test("CSV: no cell is a formula for a spreadsheet", () =>
   inFolder(async (folder) => {
     const file = `${FOLDER}acting-names.perf.data`;
     const texts = [
@@ -111,11 +114,12 @@ Deno.test("no cell of CSV that a spreadsheet takes for a formula", () =>
       assert(!/^[=+@]/.test(cell) && !/^-[^\d]/.test(cell), cell);
       if (cell.startsWith("'=")) guarded++;
     }
-    // A command in funcs and processes, an object in funcs and results, both in overview and records.
+    // A command in funcs and processes, an object in funcs and results, both in overview and
+    // records.
     assert(guarded >= 6, `${guarded} cells`);
   }));
 
-Deno.test("a sound recording without samples is said to have none, and is no error", async () => {
+Deno.test("no samples: an intact recording without samples is reported as such, without an error", async () => {
   const file = new URL("../../fixtures/recorded/switch.perf.data", import.meta.url).pathname;
   for (const job of ["funcs", "tree", "script", "rate", "info", "records", "header"]) {
     const { code, err } = await tool(job, [file]);

@@ -1,4 +1,4 @@
-/** Before memory ends, a line says what is needed and what helps: never V8's abort. */
+/** Before memory is exhausted, a line tells the need and a remedy, instead of V8's abort. */
 import { assert, assertEquals } from "@std/assert";
 import { emptyAttr, PerfDataWriter } from "@perfdata/format";
 import {
@@ -12,7 +12,7 @@ import { unwrapped } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Samples that are each of a process that nothing else is known of. */
+/** Samples of distinct processes without other records. */
 async function storm(path: string, processes: number): Promise<void> {
   const attr = {
     ...emptyAttr(),
@@ -38,7 +38,10 @@ async function storm(path: string, processes: number): Promise<void> {
   sink.close();
 }
 
-/** Commands whose tables grow with the number of processes, and whether the smallest heap is enough. */
+/**
+ * Commands whose tables grow with the number of processes, with whether the smallest heap is
+ * enough.
+ */
 const COMMANDS: readonly (readonly string[])[] = [
   ["funcs", "--limit", "3"],
   ["funcs", "--children", "--limit", "3"],
@@ -61,7 +64,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["slice", "--comm", "x", "-f", "-o", "OUT"],
 ];
 
-Deno.test("where memory is short, a command does its work or says so in a line", async () => {
+Deno.test("short memory: a command succeeds or reports it in a line", async () => {
   const folder = Deno.makeTempDirSync();
   const path = `${folder}/storm.data`;
   let compared = 0;
@@ -104,8 +107,8 @@ Deno.test("where memory is short, a command does its work or says so in a line",
   assert(compared >= 19 && refused >= 1);
 });
 
-Deno.test("what looks for the end of memory lets garbage be collected first", async () => {
-  // Ten times what fits, of which nothing stays; then what does not fit.
+Deno.test("heap guard: garbage is collected before memory counts as exhausted", async () => {
+  // Ten times the limit without retaining anything; then more than fits.
   const script = `
     import { guardHeap } from "@perfdata/format/heap-guard";
     import { checkMemory } from "@perfdata/format/memory";

@@ -1,4 +1,4 @@
-/** Names with ends of lines: they forge no line of a text that has a record or a sample a line. */
+/** Newlines in names cannot forge lines of text that has one line per record or sample. */
 import { assert, assertEquals } from "@std/assert";
 import {
   emptyAttr,
@@ -11,7 +11,7 @@ import {
 import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import { inFolder, tool } from "../support/tool.ts";
 
-/** A thread of a name that maps a file of another one, and is sampled there. */
+/** A thread with a name that maps a file with another, and is sampled there. */
 async function recording(comm: string, path: string): Promise<Uint8Array> {
   const attr = {
     ...emptyAttr(),
@@ -49,7 +49,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["info"],
 ];
 
-Deno.test("an end of line in a name forges no line", async () => {
+Deno.test("names: a newline in a name forges no line", async () => {
   await inFolder(async (folder) => {
     const lines = async (comm: string, path: string, [name = "", ...args]: readonly string[]) => {
       const data = `${folder}/perf.data`;

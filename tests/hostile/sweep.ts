@@ -1,17 +1,19 @@
 /**
- * Runs tools over recordings, whole, cut at many places and through a pipe, and says how each ended: exit
- * code, lines on standard error, peak of memory, time.
+ * Runs tools on recordings, whole, truncated at many places and through a pipe, and prints how each
+ * ended: exit code, lines on standard error, peak of memory, time.
  *
- *   deno run -A tests/hostile/sweep.ts [--corpus] [--cuts 13] [--rows] [--in-process] [--counts] [FILE ...]
+ * deno run -A tests/hostile/sweep.ts [--corpus] [--cuts 13] [--rows] [--in-process] [--counts]
+ * [FILE ...]
  *
- * A process each says most: permissions, exit code, peak. With `--in-process` all run in this one, which is
- * 50 times as fast: what a command prints and returns is the same, memory is that of all together, and
- * nothing comes through a pipe.
+ * By default each run is a process, which covers permissions, exit code and peak. With
+ * `--in-process` all run in this one, which is 50 times as fast: output and exit code are the same,
+ * but memory is the total, and there is no pipe.
  *
- * `--counts` runs the tools that print counts and shares, in this process, and finds numbers that cannot be.
+ * `--counts` runs the tools that print counts and shares in this process, and finds impossible
+ * numbers.
  *
- * Without files it takes those in `fixtures/`, with `--corpus` those of the corpus. `--rows` prints a line
- * for each run, and not only the table by tool and what is wrong.
+ * Without files it uses `fixtures/`, with `--corpus` the corpus. `--rows` prints a line for each
+ * run in addition to the table by tool and the errors.
  */
 import { parseArgs } from "@std/cli";
 import { corpusFiles } from "../support/corpus.ts";
@@ -21,7 +23,7 @@ import { tool, toolArguments } from "../support/tool.ts";
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;
 
 /**
- * The tools, and what they are called with: `OUT` is a folder to write to, `SYMFS` one with the demo, `FILE` the
+ * The tools with their arguments: `OUT` is an output folder, `SYMFS` one with the demo, `FILE` the
  * recording, which comes last if it is not named.
  */
 export const SWEPT: readonly (readonly [string, ...string[]])[] = [
@@ -39,10 +41,10 @@ export const SWEPT: readonly (readonly [string, ...string[]])[] = [
   ["repair", "-f", "-o", "OUT/repaired.data"],
 ];
 
-/** Symbols of the demo alone. */
+/** Only the demo's symbols. */
 const SYMFS = ["--symfs", "SYMFS"] as const;
 
-/** Tools that print counts and shares: as a table, at the beginnings of lines, or as JSON. */
+/** Tools that print counts and shares: as a table, at the starts of lines, or as JSON. */
 export const COUNTING: readonly (readonly [string, ...string[]])[] = [
   ["info"],
   ["info", "--json"],
@@ -76,9 +78,9 @@ export const COUNTING: readonly (readonly [string, ...string[]])[] = [
 ];
 
 /**
- * The first line that begins with a negative number, or with a share of more than 100 %.
+ * The first line that begins with a negative number, or with a share above 100 %.
  *
- * @param text Tables, whose columns of numbers come first.
+ * @param text Tables, whose first columns are numbers.
  */
 export function impossibleLine(text: string): string | undefined {
   return text.split("\n").find((line) => {
@@ -89,13 +91,16 @@ export function impossibleLine(text: string): string | undefined {
   });
 }
 
-/** Numbers of JSON that may be negative: identifiers of nothing, changes, and what was typed. */
+/**
+ * Numbers in JSON that may be negative: missing identifiers, changes, and values from the command
+ * line.
+ */
 const SIGNED = new Set(["cpu", "pid", "tid", "ptid", "change", "interval", "command"]);
 
-/** More than a share can be, and an error of addition. */
+/** Largest possible share, with rounding errors. */
 const MOST_SHARE = 1 + 1e-9;
 
-/** A value within JSON that cannot be: a negative number, a share of more than all, or a name with a mark. */
+/** An impossible value in JSON: a negative number, a share above 100 %, or a name with a mark. */
 function impossibleValue(value: unknown, key: string): string | undefined {
   if (typeof value === "number") {
     const share = key === "overhead" || key === "children" ? value / 100 : value;
@@ -112,13 +117,13 @@ function impossibleValue(value: unknown, key: string): string | undefined {
   return undefined;
 }
 
-/** A name that nothing verifies, as tables mark it. */
+/** An unverified name as marked in tables. */
 const MARKED = /[\w)>\]]\?$/;
 
-/** The first row of lines of JSON that {@link impossibleValue} finds something in. */
+/** The first JSON line with an {@link impossibleValue}. */
 export function impossibleRow(text: string): string | undefined {
   for (const line of text.split("\n")) {
-    // Of a tool whose pipe was closed, the last line is cut.
+    // The last line of a tool whose pipe was closed is truncated.
     if (!line.startsWith("{") || !line.endsWith("}")) continue;
     const found = impossibleValue(JSON.parse(line), "");
     if (found !== undefined) return `${found} in ${line.slice(0, 300)}`;
@@ -126,13 +131,13 @@ export function impossibleRow(text: string): string | undefined {
   return undefined;
 }
 
-/** The first frame of folded stacks, or cell of CSV, that is negative or has the mark of tables. */
+/** The first frame of folded stacks, or CSV cell, that is negative or has the mark of tables. */
 export function impossibleWord(text: string): string | undefined {
   return text.split("\n").flatMap((line) => line.replace(/ (?=-?\d+$)/, ";").split(/[;,]/))
     .find((word) => MARKED.test(word) || /^-\d+(?:\.\d+)?$/.test(word));
 }
 
-/** What a tool printed that cannot be. */
+/** Impossible values in a tool's output. */
 function impossibleOutput(
   [name, ...flags]: readonly string[],
   text: string,
@@ -144,7 +149,7 @@ function impossibleOutput(
   return impossibleLine(text);
 }
 
-/** How a tool ended. */
+/** Result of a tool's run. */
 export interface SweepRow {
   /** The recording. */
   readonly file: string;
@@ -156,20 +161,20 @@ export interface SweepRow {
   readonly code: number;
   /** Lines on standard error. */
   readonly lines: number;
-  /** Peak of resident memory in MB; `undefined` where GNU time is missing. */
+  /** Peak of resident memory in MB; `undefined` without GNU time. */
   readonly peak: number | undefined;
   /** Milliseconds. */
   readonly time: number;
-  /** What is not as it should be. */
+  /** Errors. */
   readonly wrong: string | undefined;
 }
 
-/** What to run. */
+/** Selection of the runs. */
 export interface SweepOptions {
   readonly files: readonly string[];
-  /** In how many places each is cut. */
+  /** Number of truncations of each recording. */
   readonly cuts: number;
-  /** Run the tools in this process. */
+  /** Whether to run the tools in this process. */
   readonly inProcess?: boolean;
   readonly tools?: readonly (readonly [string, ...string[]])[];
 }
@@ -204,7 +209,7 @@ export async function* sweep(options: SweepOptions): AsyncGenerator<SweepRow, vo
   }
 }
 
-/** Output after which the pipe of a tool is closed, where it runs in this process. */
+/** Output after which the pipe of a tool in this process is closed. */
 const MOST_OUTPUT = 1 << 22;
 
 /** Runs a tool in this process. */
@@ -259,7 +264,7 @@ async function run(
   const out = `${folder}/out`;
   await Deno.mkdir(out, { recursive: true });
   const args = flags.map((flag) => flag.replace("OUT", out));
-  // A file cannot be repaired through a pipe.
+  // Repair cannot read from a pipe.
   const piped = form === "pipe" && tool !== "repair";
   const start = performance.now();
   const { code, stderr } = await new Deno.Command("sh", {

@@ -1,4 +1,4 @@
-/** A sample of the sweep: recordings whole, cut and through a pipe, in each tool. */
+/** A sample of the sweep: recordings whole, truncated and through a pipe, in each tool. */
 import { assert, assertEquals } from "@std/assert";
 import { Profile } from "pprof-format";
 import { corpusFiles } from "../support/corpus.ts";
@@ -26,7 +26,7 @@ async function wrong(options: SweepOptions): Promise<[runs: number, wrong: strin
   return [runs, found];
 }
 
-Deno.test("whole and cut at 13 places, each tool ends with an answer", async () => {
+Deno.test("sweep: whole and truncated at 13 places, each tool ends with a result or an error line", async () => {
   const fixtures = ["recorded/zstd", "synthesized/pt-cpus-pipe", "synthesized/records-be"];
   const corpus = corpusFiles().filter((_, i) => i % 70 === 7).map(({ path }) => path);
   const files = [...fixtures.map((name) => `${FIXTURES}${name}.perf.data`), ...corpus];
@@ -61,10 +61,10 @@ Deno.test("impossibleWord: finds marked and negative frames and cells", () => {
   assertEquals(impossibleWord("-1.00,fib,demo\n"), "-1.00");
 });
 
-/** Files up to this size are looked at; `sweep.ts --counts --corpus` takes all. */
+/** Limit of the file size; `sweep.ts --counts --corpus` has none. */
 const MOST_BYTES = 300_000;
 
-/** All fixtures, and of the small files of the corpus one of so many. */
+/** All fixtures, and every nth of the corpus's small files. */
 const smallFiles = (oneOf: number): string[] => [
   ...fixtureFiles(),
   ...corpusFiles().map(({ path }) => path)
@@ -72,14 +72,14 @@ const smallFiles = (oneOf: number): string[] => [
     .filter((_, i) => i % oneOf === 0),
 ];
 
-Deno.test("no command that counts prints a negative number, a share above 100 % or a mark in data", async () => {
+Deno.test("sweep: no command prints a negative number, a share above 100 %, or a mark in data", async () => {
   const files = smallFiles(3);
   const [runs, found] = await wrong({ files, cuts: 0, inProcess: true, tools: COUNTING });
   assertEquals(found.filter((line) => line.includes("cannot be")), []);
   assertEquals(runs, files.length * COUNTING.length);
 });
 
-/** Rows of a command in JSON; none if it ends with an error. */
+/** JSON rows of a command; empty if it fails. */
 async function rows(
   name: string,
   ...args: readonly string[]
@@ -88,7 +88,10 @@ async function rows(
   return out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** By thread: the nanoseconds from its FORK, or the first record, to the last one after its EXIT, or of all. */
+/**
+ * Lifetime of each thread in ns: from its FORK or the first record to the last record after its
+ * EXIT, or the last of all.
+ */
 async function lives(path: string): Promise<Map<number, number>> {
   const begin = new Map<number, number>();
   const seen = new Map<number, number>();
@@ -113,7 +116,7 @@ async function lives(path: string): Promise<Map<number, number>> {
   }));
 }
 
-Deno.test("no thread has more time on CPUs and without one than its life", async () => {
+Deno.test("off-CPU times: no thread has more time on and off CPUs than its lifetime", async () => {
   let threads = 0;
   const found: string[] = [];
   for (const path of smallFiles(1)) {
@@ -121,7 +124,7 @@ Deno.test("no thread has more time on CPUs and without one than its life", async
     if (own.length === 0) continue;
     const known = await lives(path);
     for (const { tid, period } of own) {
-      // Idle tasks have one number on all CPUs.
+      // Idle tasks share tid 0 on all CPUs.
       if (typeof tid !== "number" || tid <= 0) continue;
       threads++;
       const life = known.get(tid) ?? 0;
@@ -148,7 +151,7 @@ async function pprofSums(path: string): Promise<Map<string, number>> {
   return sums;
 }
 
-Deno.test("export: sums of pprof and of folded stacks are those of funcs", async () => {
+Deno.test("export: sums of pprof and of folded stacks equal those of funcs", async () => {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-sums-" });
   let compared = 0;
   const found: string[] = [];
@@ -164,11 +167,11 @@ Deno.test("export: sums of pprof and of folded stacks are those of funcs", async
       const to = `${folder}/profile.pb.gz`;
       const written = await tool("export", ["pprof", "-f", "-o", to, ...symfs, path]);
       assert(written.code < 2, `${path}: ${written.err}`);
-      // Stacks of damaged samples are left out.
+      // Stacks of damaged samples are dropped.
       if (/samples are damaged/.test(written.err)) continue;
       const sums = await pprofSums(to);
       for (const [name, samples] of all) {
-        // The names of a single event's sample types are those that pprof knows.
+        // A single event's sample types have the names that pprof knows.
         const sum = sums.get(all.size === 1 && !sums.has(name) ? "samples" : name);
         if (sum !== samples) found.push(`${path}: ${name}: ${sum} in pprof, ${samples} in funcs`);
       }
@@ -189,7 +192,7 @@ Deno.test("export: sums of pprof and of folded stacks are those of funcs", async
   assert(compared > 40, `${compared} files`);
 });
 
-Deno.test("in a process of its own, from a file and through a pipe, each tool stays small", async () => {
+Deno.test("sweep: as a process, from a file and through a pipe, each tool uses little memory", async () => {
   const files = [`${FIXTURES}recorded/callchain.perf.data`];
   const tools = SWEPT.filter(([name]) => ["dump", "records", "funcs", "header"].includes(name));
   const [runs, found] = await wrong({ files, cuts: 1, tools });

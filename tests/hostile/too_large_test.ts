@@ -1,9 +1,9 @@
-/** A file of symbols that is too large says so, by its name, in each command that looks at what it lacks. */
+/** Each command reports a too large file of symbols, by name, if it lacks the file's data. */
 import { assert, assertEquals } from "@std/assert";
 import { mappedRecording, oneFunction } from "../support/mapped_recording.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
-/** A program of one function, whose debug information is 100,000 units without content. */
+/** A program of one function, whose debug information is 100,000 empty units. */
 function program(): Uint8Array {
   const unit = Uint8Array.of(7, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8);
   const info = new Uint8Array(unit.length * 100_000);
@@ -16,7 +16,7 @@ function program(): Uint8Array {
   });
 }
 
-Deno.test("what of debug information is too large is said once by each command, without --verbose", async () => {
+Deno.test("too large debug information: each command reports it once, without --verbose", async () => {
   const commands = [
     ["funcs", "--sort", "sym,srcline"],
     ["readperf", "-f", "-o", "."],

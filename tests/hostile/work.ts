@@ -1,21 +1,22 @@
 /**
- * `work.ts KIND [COMMAND]`: how much work each command, or one in its first way of being called, does on recordings that grow by doubling, as lines of
- * JSON. Work is counted, not timed: how often blocks of this project's code ran (V8's precise coverage), and the
- * elements that methods of arrays and texts went over. So it is the same on any machine.
+ * `work.ts KIND [COMMAND]`: the work of each command, or of one in its first call, on recordings
+ * that double in size, as JSON lines. Work is counted, not timed: executions of blocks of this
+ * project's code (V8's precise coverage), and the elements that methods of arrays and strings
+ * process. So it does not depend on the machine.
  */
 import { Session } from "node:inspector/promises";
 import type { Profiler } from "node:inspector";
 import { toolCalls } from "../fuzz/targets.ts";
 import { GROWING } from "./growing.ts";
 
-/** Doublings, from 4. */
+/** Number of doublings, from 4. */
 const DOUBLINGS = 10;
 const FIRST = 4;
 
 /** A line of the output. */
 export interface WorkLine {
   readonly call: string;
-  /** By the number of doublings. */
+  /** Work by number of doublings. */
   readonly work: readonly number[];
 }
 
@@ -24,7 +25,7 @@ let gone = 0;
 
 type Length = (of: ArrayLike<unknown>, args: readonly unknown[], result: unknown) => number;
 
-/** Counts the elements that a method goes over, which no coverage shows. */
+/** Counts the elements that a method processes, which coverage does not show. */
 function counted(of: object, names: readonly string[], length: Length): void {
   for (const name of names) {
     const method = Reflect.get(of, name);
@@ -40,7 +41,7 @@ function counted(of: object, names: readonly string[], length: Length): void {
   }
 }
 
-/** How far a search goes from where it starts. */
+/** Distance that a search covers. */
 const searched: Length = ({ length }, [, from = 0], found) =>
   Math.max(0, (found as number < 0 ? length : found as number) - Math.max(0, from as number));
 
@@ -87,7 +88,7 @@ async function main(kind: string, only: string | undefined): Promise<void> {
     const work = new Map<string, number[]>();
     for (let k = -1; k <= DOUBLINGS; k++) {
       const path = `${folder}/input.data`;
-      // Once before, so that modules are loaded.
+      // Once in advance, so that modules are loaded.
       Deno.writeFileSync(path, await make(FIRST * 2 ** Math.max(k, 0)));
       const calls = toolCalls({ path, folder });
       const one = calls.find(({ name }) => name === only);

@@ -1,4 +1,4 @@
-/** Links of the documentation lead somewhere, and each page and command can be found. */
+/** Links in the documentation are valid, and each page and command is listed. */
 import { assert, assertEquals } from "@std/assert";
 import { entries } from "../../tools/perfdata.ts";
 
@@ -32,7 +32,7 @@ Deno.test("docs/README.md lists every page", () => {
   );
 });
 
-Deno.test("the README's table has every command", () => {
+Deno.test("README: its table has every command", () => {
   const readme = Deno.readTextFileSync(`${root}README.md`);
   const missing = entries.map(({ name }) => name)
     .filter((name) => !new RegExp(`^\\| \`(deno run|perfdata) ${name}\\b`, "m").test(readme));

@@ -45,7 +45,7 @@ async function contents(name: string) {
   return { reader, records, offsets };
 }
 
-Deno.test("fixtures, records: every record type, sample field and shape of counter values occurs", async () => {
+Deno.test("fixtures, records: every record type, sample field and layout of counter values occurs", async () => {
   const types = new Set<number>();
   let fields = 0;
   const formats = new Set<string>();
@@ -75,8 +75,8 @@ for (
     ["edges.perf.data", "edges-be.perf.data"],
   ] as const
 ) {
-  Deno.test(`records: ${big} says the same as ${little}`, async () => {
-    // What is kept as bytes differs in the order of these.
+  Deno.test(`records: ${big} has the values of ${little}`, async () => {
+    // The order of bytes in raw fields differs.
     const shown = (records: Awaited<ReturnType<typeof contents>>["records"]) =>
       records.filter(({ name }) => !/^(COMPRESSED2?|HEADER_FEATURE)$/.test(name));
     assertEquals(shown((await contents(big)).records), shown((await contents(little)).records));
@@ -86,7 +86,7 @@ for (
 const readable = [...Deno.readDirSync(`${folder}synthesized`)].map(({ name }) => name)
   .filter((name) => !/-be\.|newer/.test(name)).concat("pt-cpus-be.perf.data").sort();
 const recorded = [...Deno.readDirSync(`${folder}recorded`)].map(({ name }) => name)
-  // perf prints nothing of a recording that was killed.
+  // perf prints nothing for a killed recording.
   .filter((name) => name !== "killed.perf.data").sort();
 
 for (
@@ -111,7 +111,7 @@ for (
 
 for (const name of ["edges", "unpadded"]) {
   Deno.test({
-    name: `${name}: the time and CPU of each record are those that perf prints`,
+    name: `${name}: the time and CPU of each record equal perf's`,
     ignore: perfVersion() === undefined,
     async fn() {
       const { stdout } =

@@ -7,11 +7,11 @@ import { packed, PACKINGS, type Twist } from "./packing.ts";
 
 const BLOCK = 512;
 const MAGIC = "ustar";
-/** Where the fields of a header are. */
+/** Positions of a header's fields. */
 const [SIZE, SUM, TYPE, MAGIC_AT] = [124, 148, 156, 257] as const;
 const encoder = new TextEncoder();
 
-/** The object that was sampled, and its program. */
+/** The sampled object, and its program. */
 const OBJECT = { path: "/usr/bin/worker", buildId: "ab".repeat(20) };
 const RECORDING = "recording in an archive";
 const FILES = "files in an archive";
@@ -47,7 +47,7 @@ class Tar {
   }
 }
 
-/** Sets the sum of a header: that of its bytes, with blanks in the place of the sum itself. */
+/** Sets the checksum of a header: the sum of its bytes, with blanks in place of the checksum. */
 function setSum(header: Uint8Array): void {
   header.fill(0x20, SUM, SUM + 8);
   const sum = header.reduce((sum, byte) => sum + byte, 0);
@@ -75,7 +75,10 @@ function filesArchive(): Tar {
     .add("usr/bin/worker", program);
 }
 
-/** Commands that read an archive: `ARCHIVE` is its path, `-` standard input, `RECORDING` the recording of its files. */
+/**
+ * Commands that read an archive: `ARCHIVE` is its path, `-` standard input, `RECORDING` the
+ * recording of its files.
+ */
 export const UNPACKING: Readonly<
   Record<string, readonly (readonly [string, ...string[]])[]>
 > = {
@@ -96,13 +99,13 @@ export const UNPACKING: Readonly<
   ],
 };
 
-/** Runs one of these on a file; its exit code and output. */
+/** Runs one of these on a file. Returns exit code and output. */
 export async function unpack(
   [command, ...args]: readonly [string, ...string[]],
   file: Uint8Array,
   folder: string,
 ): Promise<{ code: number; out: string }> {
-  // By this name, whatever is in it: --symfs takes a compressed file for an archive by its name alone.
+  // Always with this name: --symfs recognizes a compressed archive only by name.
   const archive = `${folder}/archive.tar.bz2`, data = `${folder}/archived.data`;
   Deno.writeFileSync(archive, file);
   if (args.includes("RECORDING")) Deno.writeFileSync(data, await recording());
@@ -114,7 +117,7 @@ export async function unpack(
   );
 }
 
-/** In every second file, about one of 40 numbers is another one. */
+/** Changes about one of 40 numbers in every second file. */
 function twisting(random: Random): Twist {
   if (random.once(2)) return (value) => value;
   return (value, bits) =>

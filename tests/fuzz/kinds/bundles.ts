@@ -1,11 +1,11 @@
-/** Symbol bundles (docs/symbol-bundle.md), with a checksum that is right or not. */
+/** Symbol bundles (docs/symbol-bundle.md), with a valid or invalid checksum. */
 import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
 import { resolution } from "@perfdata/symbols/resolution";
 import { bundleChecksum, HEADER } from "../../../packages/symbols/bundle/bundle_format.ts";
 import { demo, DEMO_PATH, machineFiles, RECORDED, run } from "../commands.ts";
 import { type Field, type InputKind, row } from "./kind.ts";
 
-/** Fields that are kept of the sections. */
+/** Limit of fields in sections. */
 const MOST = 1000;
 
 function fieldsOf(bytes: Uint8Array): Field[] {
@@ -13,7 +13,7 @@ function fieldsOf(bytes: Uint8Array): Field[] {
   const every = Math.ceil(words.length / MOST);
   return [
     ...row(HEADER.VERSION, 4, (HEADER.END - HEADER.VERSION) / 4, true),
-    // All of them steer: numbers of rows and strings, sizes, addresses.
+    // All of them are important: numbers of rows and strings, sizes, addresses.
     ...words.filter((_, i) => i % every === 0).map((field) => ({ ...field, steers: true })),
   ];
 }
@@ -37,7 +37,7 @@ function small(): Uint8Array {
   return writer.finish();
 }
 
-/** The bundle of a recording, with the code of its functions. */
+/** The bundle of a recording, with its functions' code. */
 async function withCode(): Promise<Uint8Array> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-bundle-" });
   try {
@@ -50,7 +50,7 @@ async function withCode(): Promise<Uint8Array> {
   }
 }
 
-/** Commands that read a bundle in the place of programs. */
+/** Commands that read a bundle instead of programs. */
 export const NAMED_BY_BUNDLE: readonly (readonly [string, ...string[]])[] = [
   ["funcs", "--sort", "sym,srcline", "--symbols", "BUNDLE", RECORDED],
   ["tree", "--inline", "--symbols", "BUNDLE", RECORDED],
@@ -59,7 +59,6 @@ export const NAMED_BY_BUNDLE: readonly (readonly [string, ...string[]])[] = [
   ["symbols", "trust", "--symbols", "BUNDLE", RECORDED],
 ];
 
-/** Bundles. */
 export const BUNDLES: InputKind = {
   kind: "bundle",
   async seeds() {

@@ -1,4 +1,4 @@
-/** The files in which JIT compilers name their code: jitdumps and perf maps. */
+/** Files in which JIT compilers name their code: jitdumps and perf maps. */
 import { bytesSource, openJitdump, readPerfMap } from "@perfdata/symbols";
 import { JitSymbols } from "@perfdata/symbols/jit";
 import { emptyAttr } from "@perfdata/format";
@@ -7,12 +7,12 @@ import { JitdumpWriter } from "../../support/jitdump.ts";
 import { run } from "../commands.ts";
 import { digits, type Field, type InputKind, Laid, row, type Target } from "./kind.ts";
 
-/** The processes whose code a jitdump and a perf map name. */
+/** The processes with a jitdump and a perf map. */
 const [DUMPED, MAPPED] = [7, 8] as const;
 const [FIRST, SECOND, MOVED] = [0x7f0000001000n, 0x7f0000002000n, 0x7f0000003000n];
 const CODE = Uint8Array.of(0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x07, 0x5d, ...Array(8).fill(0x90));
 
-/** An entry for code of 16 bytes: its frame begins at rsp + 8, the caller is there. */
+/** An FDE for code of 16 bytes: the CFA is rsp + 8, below it the return address. */
 const EH_FRAME = new Laid()
   .int(4, 20).int(4, 0).raw([1]).text("zR").raw([1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0])
   .int(4, 16).int(4, 28).int(4, 0).int(4, 16).raw([0, 0, 0, 0])
@@ -46,9 +46,10 @@ const PERF_MAP = `00007f0000001000 00000040 LazyCompile:*f a.js:1
 `;
 
 /**
- * A recording of two processes with code at the same addresses, which one file each names.
+ * A recording of two processes with code at the same addresses, each of which has a file with
+ * names.
  *
- * @param root Where the files are, as the recording has it.
+ * @param root Folder of the files, as recorded.
  */
 async function jitRecording(root: string): Promise<Uint8Array> {
   const attr = {
@@ -76,7 +77,7 @@ async function jitRecording(root: string): Promise<Uint8Array> {
   return await asFile({ events: [{ attr, ids: [1n] }], items, features: [] }, true);
 }
 
-/** Commands that name code of JIT compilers. */
+/** Commands that name JIT-compiled code. */
 export const NAMING_JIT: readonly (readonly [string, ...string[]])[] = [
   ["funcs", "--symfs", "FILES", "RECORDING"],
   ["funcs", "--sort", "sym,srcline", "--children", "--symfs", "FILES", "RECORDING"],
@@ -88,7 +89,7 @@ export const NAMING_JIT: readonly (readonly [string, ...string[]])[] = [
   ["convert", "--jit", "-f", "-o", "OUT/out.data", "RECORDING"],
 ];
 
-/** Runs one of these with the files of both processes, one of which may be another one. */
+/** Runs one of these with the files of both processes, one of which may be replaced. */
 export async function nameJit(
   [command, ...args]: readonly [string, ...string[]],
   folder: string,
@@ -122,7 +123,6 @@ const beside = (kind: "jitdump" | "perf map"): Omit<Target, "kind"> => ({
   },
 });
 
-/** Jitdumps. */
 export const JITDUMPS: InputKind = {
   kind: "jitdump",
   seeds() {
@@ -139,7 +139,6 @@ export const JITDUMPS: InputKind = {
   }, beside("jitdump")],
 };
 
-/** Perf maps. */
 export const PERF_MAPS: InputKind = {
   kind: "perf map",
   seeds: () => [{

@@ -1,4 +1,3 @@
-/** Copies of /proc/kallsyms. */
 import { readKallsyms } from "@perfdata/symbols";
 import { RECORDED, run } from "../commands.ts";
 import { digits, type InputKind } from "./kind.ts";
@@ -10,7 +9,6 @@ ffffffffc0000000 t mod_start\t[my_mod]
 ffffffffc0000040 b mod_data\t[my_mod]
 `;
 
-/** Copies of /proc/kallsyms. */
 export const KALLSYMS: InputKind = {
   kind: "kallsyms",
   seeds: () => [{ name: "kallsyms", bytes: new TextEncoder().encode(TEXT), fields: digits(TEXT) }],

@@ -1,7 +1,7 @@
-/** The parts of a kind of input: the files that it starts from, their fields, and the code that reads them. */
+/** The parts of a kind of input: seeds, their fields, and the code that reads them. */
 import type { Random } from "../random.ts";
 
-/** What an input is, which decides who reads it. */
+/** Kind of an input, which determines its targets. */
 export type Kind =
   | "recording"
   | "elf"
@@ -13,39 +13,39 @@ export type Kind =
   | "archive"
   | "profile";
 
-/** How a field is written: little-endian, in groups of 7 bits, or as digits of a text. */
+/** Encoding of a field: little-endian, in groups of 7 bits, or as digits of a text. */
 export type FieldForm = "bytes" | "varint" | "octal" | "hex";
 
-/** A field of an input: where sizes, counts and types are. */
+/** A field of an input: a size, count or type. */
 export interface Field {
   readonly offset: number;
   readonly size: number;
   /** Whether other fields depend on it. */
   readonly steers: boolean;
-  /** `bytes` if it is left out. */
+  /** Default: `bytes`. */
   readonly form?: FieldForm;
 }
 
-/** An input to start from. */
+/** A seed. */
 export interface Seed {
   readonly name: string;
   readonly kind: Kind;
   readonly bytes: Uint8Array;
-  /** Whether it is part of this repository. */
+  /** Whether it is in this repository. */
   readonly ours: boolean;
-  /** Its fields; those of a recording are read from its hexdump. */
+  /** Its fields; those of a recording come from its hexdump. */
   readonly fields?: readonly Field[];
 }
 
-/** Where an input is, and where what is made of it may go. */
+/** Paths for an input and its output. */
 export interface Place {
   /** A file with the input. */
   readonly path: string;
-  /** A directory for what is written. */
+  /** A directory for output. */
   readonly folder: string;
 }
 
-/** Something to try; it throws what is a finding or what `isExpected` knows. */
+/** A target. Its errors are findings, unless `isExpected` knows them. */
 export interface Target {
   readonly name: string;
   readonly kind: Kind;
@@ -58,18 +58,18 @@ export interface Target {
   ): Promise<void> | void;
 }
 
-/** All that the fuzzer knows of a kind of input. */
+/** Everything that the fuzzer needs for a kind of input. */
 export interface InputKind {
   readonly kind: Kind;
-  /** The inputs to start from, which are all made of files of this repository. */
+  /** The seeds, all made from files of this repository. */
   seeds(): Promise<Omit<Seed, "kind" | "ours">[]> | Omit<Seed, "kind" | "ours">[];
-  /** Sets the checksums of a changed input right, in place. */
+  /** Corrects the checksums of a changed input in place. */
   seal?(bytes: Uint8Array): void;
-  /** The code that reads it. */
+  /** The targets. */
   readonly targets: readonly Omit<Target, "kind">[];
 }
 
-/** Fields of one size, one after another. */
+/** Consecutive fields of equal size. */
 export function row(offset: number, size: number, count: number, steers: boolean): Field[] {
   return Array.from({ length: count }, (_, i) => ({ offset: offset + size * i, size, steers }));
 }
@@ -82,17 +82,17 @@ export function digits(text: string): Field[] {
   ));
 }
 
-/** Appends numbers and texts, and keeps where the numbers are. */
+/** Appends numbers and texts, and stores the positions of the numbers. */
 export class Laid {
   readonly fields: Field[] = [];
   readonly #bytes: number[] = [];
 
-  /** Bytes so far. */
+  /** Number of bytes so far. */
   get length(): number {
     return this.#bytes.length;
   }
 
-  /** Appends a number of so many bytes, little-endian. */
+  /** Appends a little-endian number of this size. */
   int(size: number, value: number | bigint, steers = true): this {
     this.fields.push({ offset: this.length, size, steers });
     for (let i = 0, rest = BigInt(value); i < size; i++, rest >>= 8n) {
@@ -101,7 +101,7 @@ export class Laid {
     return this;
   }
 
-  /** Appends numbers in groups of 7 bits (LEB128), of at least so many bytes each. */
+  /** Appends numbers in groups of 7 bits (LEB128), each at least this long. */
   varints(width: number, ...values: readonly (number | bigint)[]): this {
     for (const value of values) {
       const at = this.length;
@@ -122,12 +122,12 @@ export class Laid {
     return this;
   }
 
-  /** Appends a text that ends with a zero byte. */
+  /** Appends a text and a zero byte. */
   text(text: string): this {
     return this.raw(new TextEncoder().encode(`${text}\0`));
   }
 
-  /** Appends another one, with its fields. */
+  /** Appends another buffer with its fields. */
   append(other: Laid): this {
     const at = this.length;
     this.fields.push(...other.fields.map((field) => ({ ...field, offset: field.offset + at })));

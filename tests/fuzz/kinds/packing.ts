@@ -1,19 +1,24 @@
-/** Compresses files in each way that commands expand, with right checksums, and with some numbers changed on demand. */
+/**
+ * Compresses files in each format that commands support, with valid checksums, and with some
+ * changed numbers on demand.
+ */
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { bytesSource } from "@perfdata/symbols";
 import { crc32 } from "@perfdata/symbols/elf";
 import { Laid } from "./kind.ts";
 
-/** Ways of compressing. */
+/** Compression formats. */
 export const PACKINGS = ["none", "gzip", "bzip2", "xz", "zstd"] as const;
 
 /** One of them. */
 export type Packing = typeof PACKINGS[number];
 
-/** Gets each number that a header is made of, and its bits; returns the number that is written. */
+/** Receives each number of a header with its number of bits; returns the number to write. */
 export type Twist = (value: number, bits: number) => number;
 
-/** Compresses a file. Of xz and bzip2, which are written here, numbers of headers may be others. */
+/**
+ * Compresses a file. Numbers in headers of xz and bzip2, which are written here, may be changed.
+ */
 export function packed(
   bytes: Uint8Array<ArrayBuffer>,
   packing: Packing,
@@ -34,10 +39,10 @@ export function packed(
 }
 
 const sum = (bytes: Uint8Array): number => crc32(bytesSource(bytes));
-/** Most bytes of a chunk that is not compressed. */
+/** Limit of a stored chunk. */
 const CHUNK = 1 << 16;
 
-/** https://tukaani.org/xz/xz-file-format.txt, of chunks that are stored. */
+/** https://tukaani.org/xz/xz-file-format.txt with stored chunks. */
 function xz(bytes: Uint8Array, twist: Twist): Uint8Array<ArrayBuffer> {
   const number = (out: Laid, size: number, value: number) => out.int(size, twist(value, 8 * size));
   const pad = (out: Laid) => out.raw(new Uint8Array(-out.length & 3));
@@ -65,7 +70,7 @@ function xz(bytes: Uint8Array, twist: Twist): Uint8Array<ArrayBuffer> {
   return out.append(index).int(4, sum(end.bytes)).append(end).raw([0x59, 0x5a]).bytes;
 }
 
-/** Bits, the most significant first. */
+/** A writer of bits, most significant first. */
 class Bits {
   readonly #bytes: number[] = [];
   #used = 0;
@@ -85,12 +90,12 @@ class Bits {
   }
 }
 
-/** Most symbols of a block, after runs are shortened. */
+/** Limit of a block's symbols, after shortening runs. */
 const BLOCK = 90_000;
-/** Symbols that one selector is for. */
+/** Symbols per selector. */
 const GROUP = 50;
 
-/** bzip2, with codes of one length. */
+/** bzip2 with codes of equal length. */
 function bzip2(bytes: Uint8Array, twist: Twist): Uint8Array<ArrayBuffer> {
   const out = new Bits();
   const number = (bits: number, value: number) => out.put(bits, twist(value, bits));
@@ -133,7 +138,7 @@ function bzip2(bytes: Uint8Array, twist: Twist): Uint8Array<ArrayBuffer> {
   return out.bytes();
 }
 
-/** Runs of four to 259 equal bytes as four of them and the number of others. */
+/** Encodes runs of 4 to 259 equal bytes as four of them and the number of the others. */
 function shortened(bytes: Uint8Array, from: number): { symbols: number[]; end: number } {
   const symbols: number[] = [];
   let at = from;
@@ -148,7 +153,7 @@ function shortened(bytes: Uint8Array, from: number): { symbols: number[]; end: n
   return { symbols, end: at };
 }
 
-/** The last column of all rotations in order, and where the text itself is among them. */
+/** The last column of all sorted rotations, and the row of the text itself. */
 function sorted(symbols: readonly number[]): { last: number[]; origin: number } {
   const size = symbols.length;
   const order = Array.from(symbols.keys()).sort((a, b) => {
@@ -164,7 +169,10 @@ function sorted(symbols: readonly number[]): { last: number[]; origin: number } 
   };
 }
 
-/** Positions in a list of recent bytes; zeros are digits 0 and 1 of their number, the end is -1. */
+/**
+ * Move-to-front positions; zeros are bijective base-2 digits (0 and 1) of their number, the end is
+ * -1.
+ */
 function movedToFront(last: readonly number[], used: readonly number[]): number[] {
   const recent = [...used.keys()].filter((value) => used[value] === 1);
   const out: number[] = [];
@@ -186,7 +194,7 @@ function movedToFront(last: readonly number[], used: readonly number[]): number[
   return [...out, -1];
 }
 
-/** The CRC of bzip2: the most significant bit first. */
+/** bzip2's CRC: most significant bit first. */
 function mostFirst(bytes: Uint8Array): number {
   let crc = -1;
   for (const byte of bytes) {

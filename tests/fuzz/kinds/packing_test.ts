@@ -14,7 +14,7 @@ const INPUTS = [
 
 for (const program of ["xz", "bzip2"] as const) {
   Deno.test({
-    name: `packing: ${program} expands what is written here`,
+    name: `packing: ${program} decompresses files written here`,
     ...ignored(notInstalled(program)),
     async fn() {
       for (const input of INPUTS) {

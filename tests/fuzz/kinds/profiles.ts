@@ -1,4 +1,3 @@
-/** Profiles of other tools. */
 import { bytesSource } from "@perfdata/format";
 import { pprof } from "@perfdata/export/pprof";
 import { folded } from "@perfdata/export/folded";
@@ -41,7 +40,6 @@ function joined(chunks: Iterable<Uint8Array<ArrayBuffer>>): Uint8Array {
 
 const IMPORTERS = [importPerfScript, importFolded, importPprof, importCpuprofile];
 
-/** Profiles of other tools. */
 export const PROFILES: InputKind = {
   kind: "profile",
   async seeds() {

@@ -1,4 +1,4 @@
-/** Programs with debug information, read as files and beside recordings of them. */
+/** Programs with debug information, read as files and for recordings of them. */
 import { bytesSource, Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
 import { FileAddresses } from "@perfdata/symbols/address-map";
 import { DwarfContext, elfDwarfSections } from "@perfdata/symbols/dwarf";
@@ -9,9 +9,9 @@ import { packSections } from "../packed_sections.ts";
 import { type Field, type InputKind, Laid, row, type Seed } from "./kind.ts";
 
 const PROGRAM_PATH = "/fuzz/program";
-/** Where the function `work` is in the file, and in its address space. */
+/** File offset and address of the function `work`. */
 const [WORK_AT, WORK, WORK_SIZE] = [0x80, 0x1000, 0x40] as const;
-/** Calls within each other that were inlined. */
+/** Number of nested inlined calls. */
 const DEPTH = 12;
 
 /** Loads of `node->next`, `node->key`, `node->in[1].y`, a store to it, and a return. */
@@ -23,10 +23,10 @@ const CODE = [
   ...[0x48, 0x89, 0x08],
   0xc3,
 ];
-/** Offsets of these in the function. */
+/** Offsets of these instructions in the function. */
 const INSNS = [0, 4, 7, 10, 14, 17];
 
-// Abbreviations by their numbers; forms: 1 addr, 5 data2, 6 data4, 8 string, b data1, 13 ref4, 18 exprloc.
+// Abbreviations by number; forms: 1 addr, 5 data2, 6 data4, 8 string, b data1, 13 ref4, 18 exprloc.
 const ABBREVIATIONS: readonly (readonly [tag: number, children: number, ...rest: number[]])[] = [
   [0x11, 1, 0x11, 1, 0x12, 6, 0x13, 5], // 1: unit: low_pc, high_pc, language
   [0x24, 0, 3, 8, 0x0b, 0xb, 0x3e, 0xb], // 2: base type: name, byte_size, encoding
@@ -52,7 +52,7 @@ function abbreviations(): Laid {
 
 const HEADER = 11;
 
-/** A unit with a structure that a parameter points to, and functions that are inlined into each other. */
+/** A unit with a structure to which a parameter points, and nested inlined functions. */
 function unit(): Laid {
   const body = new Laid();
   const at = (): number => HEADER + body.length;
@@ -78,7 +78,7 @@ function unit(): Laid {
   body.int(4, inner);
   open(7);
   body.int(1, 2).raw([0]);
-  // The pointer is before the structure that it points to, which has it as a member.
+  // The pointer precedes the structure, which contains it.
   const pointer = open(5);
   const target = at() + 1;
   body.int(1, 8).int(4, target + 4);
@@ -109,7 +109,7 @@ function unit(): Laid {
   return new Laid().int(4, HEADER - 4 + body.length).int(2, 4).int(4, 0).int(1, 8).append(body);
 }
 
-/** A program with types of data and inlined calls, and the fields of its debug information. */
+/** A program with data types and inlined calls, and the fields of its debug information. */
 function program(): { bytes: Uint8Array; fields: Field[] } {
   const file = { is64: true, littleEndian: true };
   const { symtab, strtab } = symbolTable(file, [
@@ -136,7 +136,7 @@ function program(): { bytes: Uint8Array; fields: Field[] } {
   return { bytes, fields: [...elfFields(bytes), ...fields] };
 }
 
-/** The numbers of the header, of the segments and of the sections of a 64-bit file, and its symbols. */
+/** The numbers of a 64-bit file's header, segments and sections, and its symbols. */
 function elfFields(bytes: Uint8Array): Field[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const fields = [...row(16, 2, 2, true), ...row(24, 8, 3, true), ...row(52, 2, 6, true)];
@@ -159,7 +159,7 @@ function elfFields(bytes: Uint8Array): Field[] {
 
 const PROGRAM = "types and inlined calls";
 
-/** Commands that open the files of what was recorded, by their names. */
+/** Commands that open the recorded files, by name. */
 export const OPENING: readonly (readonly [string, ...string[]])[] = [
   ["funcs", "--sort", "sym,srcline", "SYMFS", "RECORDING"],
   ["funcs", "--inline", "--children", "SYMFS", "RECORDING"],
@@ -176,7 +176,7 @@ export const OPENING: readonly (readonly [string, ...string[]])[] = [
   ["export", "pprof", "-f", "-o", "OUT/exported", "SYMFS", "RECORDING"],
 ];
 
-/** Runs one of these with another program in the place of a seed's; its exit code and output. */
+/** Runs one of these with another program in place of a seed's. Returns exit code and output. */
 export async function runBeside(
   [name, ...rest]: readonly [string, ...string[]],
   seed: string,
@@ -203,7 +203,6 @@ export async function runBeside(
 
 const ADDRESSES = Float64Array.from({ length: 64 }, (_, i) => WORK + 8 * i);
 
-/** Programs. */
 export const PROGRAMS: InputKind = {
   kind: "elf",
   seeds(): Omit<Seed, "kind" | "ours">[] {
@@ -239,7 +238,8 @@ export const PROGRAMS: InputKind = {
       dwarf.findAll(ADDRESSES, { keep: false });
     },
   }, {
-    // What commands print of a damaged program is of no interest, that they end, and answer for the rest, is.
+    // The output about a damaged program does not matter, only that the command ends, and handles
+    // the rest.
     name: "program beside a recording",
     async run(bytes, { folder }, random, seed) {
       const program = random.below(2) === 0 ? bytes : packSections(bytes, random);

@@ -1,4 +1,4 @@
-/** A table of a recording, among the other tables of it that are sound (`perfdata export parquet`). */
+/** A damaged table among the intact tables of a recording (`perfdata export parquet`). */
 import { toolProcess } from "../../support/tool.ts";
 import { parquetFiles } from "../../support/parquet_rows.ts";
 import { RECORDED, run } from "../commands.ts";
@@ -28,7 +28,7 @@ async function exported(): Promise<ReadonlyMap<string, Uint8Array>> {
   }
 }
 
-/** How tables are read: `DAMAGED` is the folder with the damaged one, `SOUND` one without. */
+/** Commands that read tables: `DAMAGED` is the folder with the damaged one, `SOUND` one without. */
 export const READING: readonly (readonly [string, ...string[]])[] = [
   ["funcs", "DAMAGED"],
   ["funcs", "--csv", "--sort", "pid,comm,dso,sym", "DAMAGED"],
@@ -41,13 +41,13 @@ export const READING: readonly (readonly [string, ...string[]])[] = [
   ["diff", "SOUND", "DAMAGED"],
 ];
 
-/** A table that has other bytes than the sound one. */
+/** A table with other bytes than the intact one. */
 interface Damaged {
   readonly table: string;
   readonly bytes: Uint8Array;
 }
 
-/** Writes two folders of tables: `sound`, and `damaged`, which has one table that is, if one is given. */
+/** Writes two folders of tables: `sound`, and `damaged`, in which one table may be replaced. */
 async function write(folder: string, damaged?: Damaged): Promise<void> {
   for (const [table, bytes] of await sound()) {
     for (const name of ["sound", "damaged"]) {
@@ -59,7 +59,7 @@ async function write(folder: string, damaged?: Damaged): Promise<void> {
   }
 }
 
-/** Reads tables, one of which may be damaged; the exit code. */
+/** Reads tables, one of which may be damaged. Returns the exit code. */
 export async function readTables(
   [command, ...args]: readonly [string, ...string[]],
   folder: string,
@@ -77,10 +77,10 @@ export async function readTables(
 }
 
 const QUESTIONS = ["FROM functions", "FROM callers", "FROM by_second", "FROM samples"];
-/** Milliseconds of a question. */
+/** Limit of a query in milliseconds. */
 const LONGEST_QUESTION = 30_000;
 
-/** Asks tables by `sql`, whose engine is a process; the exit code. */
+/** Queries tables with `sql`, whose engine is a process. Returns the exit code. */
 export async function askTables(
   question: string,
   folder: string,
@@ -95,7 +95,7 @@ export async function askTables(
 
 const tableOf = (seed: string): string => seed.replace(WIDE, "");
 
-/** Tables, as they are written and with wide numbers. */
+/** Tables, as written and with wide numbers. */
 export const TABLES: InputKind = {
   kind: "table",
   async seeds() {

@@ -1,16 +1,16 @@
 /**
- * Parquet files in which each number of a header takes ten bytes, so that any value fits in its place, and in which
- * pages are not compressed. The numbers of headers are found by Thrift's compact protocol:
+ * Parquet files in which each number in a header takes ten bytes, so that any value fits, and in
+ * which pages are not compressed. Numbers in headers are located by Thrift's compact protocol:
  * https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
  */
 import { zstdDecompressSync } from "node:zlib";
 import { type Field, Laid } from "./kind.ts";
 
 const [TRUE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT] = [1, 3, 7, 8, 9, 10, 12] as const;
-/** The most bytes of a number. */
+/** Size of the longest number. */
 const WIDTH = 10;
 
-/** A structure by the numbers of its fields. Numbers are as they are written: zigzag where they are signed. */
+/** A structure by field number. Numbers are as encoded: signed ones in zigzag. */
 type Struct = Map<number, { readonly type: number; value: Value }>;
 type Value = bigint | Uint8Array | Struct | { readonly type: number; readonly items: Value[] };
 
@@ -87,7 +87,7 @@ function put(out: Laid, type: number, value: Value): void {
   }
 }
 
-/** A member of a structure that has to be there. */
+/** A required member of a structure. */
 function of(struct: Value, ...ids: readonly number[]): Value {
   let found = struct;
   for (const id of ids) {
@@ -102,7 +102,7 @@ const items = (value: Value): Value[] =>
   value instanceof Map || value instanceof Uint8Array || typeof value === "bigint"
     ? []
     : value.items;
-/** A signed number as it is written, and the other way round. */
+/** Zigzag encoding of a signed number, and its inverse. */
 const zigzag = (value: number): bigint => BigInt(value) * 2n;
 const plain = (value: Value): number => Number(value as bigint) / 2;
 
@@ -111,7 +111,8 @@ function set(struct: Value, id: number, value: bigint): void {
   if (field !== undefined) field.value = value;
 }
 
-// Numbers of https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift.
+// Field numbers in
+// https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift.
 const GROUPS = 4,
   CHUNKS = 1,
   METADATA = 3,
@@ -122,7 +123,7 @@ const GROUPS = 4,
 const PAGE_SIZE = 2, PAGE_PACKED_SIZE = 3, DATA_HEADER = 5, PAGE_VALUES = 1, CHUNK_VALUES = 5;
 const UNCOMPRESSED = 0n;
 
-/** A file that our writer made, with wide numbers and plain pages, and where its numbers are. */
+/** A file of our writer with wide numbers and plain pages, and the positions of its numbers. */
 export function wideParquet(file: Uint8Array): { bytes: Uint8Array; fields: Field[] } {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const footer = new Reader(file, file.length - 8 - view.getUint32(file.length - 8, true)).struct();
@@ -147,7 +148,8 @@ export function wideParquet(file: Uint8Array): { bytes: Uint8Array; fields: Fiel
           set(about, DATA_AT, zigzag(out.length));
         }
         put(out, STRUCT, head);
-        // Lengths of levels and texts, widths of codes: the first of a page steer the rest.
+        // Lengths of levels and texts, widths of codes: the first ones in a page determine the
+        // rest.
         for (const [i, byte] of page.entries()) out.int(1, byte, i < 16);
       }
       if (hasDictionary) set(about, DICTIONARY_AT, zigzag(start));

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { parquetRows } from "../../support/parquet_rows.ts";
 import { TABLES } from "./tables.ts";
 
-Deno.test("wide Parquet: the rows of a file with wide numbers are those of the file", async () => {
+Deno.test("wide Parquet: a file with wide numbers has the rows of the original", async () => {
   const seeds = await TABLES.seeds();
   const byName = new Map(seeds.map((seed) => [seed.name, seed]));
   let rows = 0, fields = 0;
