@@ -2,7 +2,7 @@ import { Cursor, text } from "./bytes.ts";
 import { DW_FORM, DW_LNCT } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, indirect, READ, readOf, skipValue, type UnitFormat } from "./forms.ts";
-import { lowerBound } from "../table/sorted_numbers.ts";
+import { type LineHeader, LineProgram } from "./line_program.ts";
 import { orderOf } from "./paint.ts";
 import type { Section } from "./section.ts";
 
@@ -15,25 +15,6 @@ export interface LineUnit {
   string(form: number, value: number, at: Uint8Array): string | undefined;
 }
 
-// Rows of the table that is being read. Units are read one after another, so they share the
-// buffers.
-let rowCapacity = 0;
-let rowAddress = new Float64Array(0);
-let rowLine = new Uint32Array(0);
-let rowFile = new Uint32Array(0);
-let rowColumn = new Uint32Array(0);
-let rowDiscriminator = new Uint32Array(0);
-
-function reserveRows(count: number): void {
-  if (count <= rowCapacity) return;
-  rowCapacity = Math.max(count, 1 << 16);
-  rowAddress = new Float64Array(rowCapacity);
-  rowLine = new Uint32Array(rowCapacity);
-  rowFile = new Uint32Array(rowCapacity);
-  rowColumn = new Uint32Array(rowCapacity);
-  rowDiscriminator = new Uint32Array(rowCapacity);
-}
-
 /** Copies `values[0, count)` to 16-bit numbers if all of them fit. */
 function narrow(values: Uint32Array, count: number): Uint16Array | Uint32Array {
   for (let i = 0; i < count; i++) {
@@ -42,16 +23,6 @@ function narrow(values: Uint32Array, count: number): Uint16Array | Uint32Array {
   const result = new Uint16Array(count);
   result.set(values.subarray(0, count));
   return result;
-}
-
-interface Header {
-  readonly version: number;
-  readonly minInstLength: number;
-  readonly maxOps: number;
-  readonly lineBase: number;
-  readonly lineRange: number;
-  readonly opcodeBase: number;
-  readonly opcodeLengths: Uint8Array;
 }
 
 /**
@@ -105,13 +76,17 @@ export class LineTable {
     const header = this.#header(c, offsetSize);
     this.#version = header.version;
     this.#names = c.bytes;
-    const sequences = this.#run(c, header, wanted);
-    const count = sequences.count;
-    this.address = rowAddress.slice(0, count);
-    this.line = rowLine.slice(0, count);
-    this.file = narrow(rowFile, count);
-    this.column = narrow(rowColumn, count);
-    this.discriminator = sequences.discriminators ? narrow(rowDiscriminator, count) : undefined;
+    const program = new LineProgram(c, header, wanted, () => {
+      this.#fileEntry(c);
+      this.#namesEnd = c.end;
+    });
+    const { rows, sequences } = program.run();
+    const { count } = sequences;
+    this.address = rows.address.slice(0, count);
+    this.line = rows.line.slice(0, count);
+    this.file = narrow(rows.file, count);
+    this.column = narrow(rows.column, count);
+    this.discriminator = sequences.discriminators ? narrow(rows.discriminator, count) : undefined;
     const n = sequences.high.length;
     const order = orderOf(Float64Array.from(sequences.high), 0, n).slice(0, n);
     this.#low = Float64Array.from(order, (i) => sequences.low[i] as number);
@@ -179,7 +154,7 @@ export class LineTable {
     return this.#unit.string(form, value, this.#names);
   }
 
-  #header(c: Cursor, offsetSize: 4 | 8): Header {
+  #header(c: Cursor, offsetSize: 4 | 8): LineHeader {
     const version = c.u16();
     if (version < 2 || version > 5) {
       throw c.error(`line table of version ${version}; 2 to 5 expected`, c.pos - 2);
@@ -282,279 +257,6 @@ export class LineTable {
       forms.push(nameForm);
       values.push(nameValue);
       dirs?.push(dir);
-    }
-  }
-
-  /** Runs the program. Rows go to the shared buffers. */
-  #run(c: Cursor, header: Header, wanted: Float64Array | undefined): Sequences {
-    const { version, minInstLength, maxOps, lineBase, lineRange, opcodeBase } = header;
-    const { end, pos: p } = c;
-    reserveRows(end - p + 1); // every row takes a byte of the program
-    const machine = new Machine(p, maxOps <= 1, Math.floor((255 - opcodeBase) / lineRange));
-    const { addressAdvance, lineAdvance, sequences } = machine;
-    if (lineRange === 0 && p < end) throw c.error("line_range is 0");
-    for (let op = opcodeBase; op < 256; op++) {
-      addressAdvance[op] = Math.floor((op - opcodeBase) / lineRange);
-      lineAdvance[op] = lineBase + (op - opcodeBase) % lineRange;
-    }
-    if (maxOps === 0 && version >= 4 && p < end) {
-      throw c.error("maximum_operations_per_instruction is 0");
-    }
-    if (machine.scalar) {
-      for (let op = 0; op < 256; op++) {
-        addressAdvance[op] = (addressAdvance[op] as number) * minInstLength;
-      }
-    }
-    // In short calls: an engine optimizes a function best when it is called again.
-    while (machine.p < end) this.#some(c, header, wanted, machine);
-    // Rows after the last end_sequence have no end, so they cover no code.
-    sequences.count = machine.sequenceFirst;
-    return sequences;
-  }
-
-  /**
-   * Runs up to `PIECE` operations. One function, since the state machine's registers are its local
-   * variables: fields would be written to memory after each operation.
-   */
-  #some(c: Cursor, header: Header, wanted: Float64Array | undefined, machine: Machine): void {
-    const { version, minInstLength, maxOps, opcodeBase } = header;
-    const { bytes: b, end, le } = c;
-    const A = rowAddress, L = rowLine, F = rowFile, C = rowColumn, D = rowDiscriminator;
-    const { scalar, constAdd, addressAdvance, lineAdvance, sequences } = machine;
-    let { p, n, sequenceFirst, ordered, dead, w, nextWanted } = machine;
-    let { address, opIndex, file, line, column, discriminator } = machine;
-
-    for (let left = PIECE; left > 0 && p < end; left--) {
-      const op = b[p++] as number;
-      if (op >= opcodeBase) {
-        if (scalar) address += addressAdvance[op] as number;
-        else {
-          const total = opIndex + (addressAdvance[op] as number);
-          address += minInstLength * Math.floor(total / maxOps);
-          opIndex = total % maxOps;
-        }
-        line += lineAdvance[op] as number;
-      } else if (op === 0) {
-        c.pos = p;
-        const length = p < end && (b[p] as number) < 0x80 ? c.u8() : c.uleb();
-        const at = c.take(length);
-        if (length === 0) throw c.error("extended opcode of length 0", p - 1);
-        p = c.pos;
-        const sub = b[at];
-        if (sub === 1) { // DW_LNE_end_sequence
-          if (!dead && n > sequenceFirst) {
-            if (!ordered) sortRows(sequenceFirst, n);
-            const low = A[sequenceFirst] as number;
-            if (low < address) {
-              sequences.low.push(low);
-              sequences.high.push(address);
-              sequences.first.push(sequenceFirst);
-              sequences.end.push(n);
-            } else n = sequenceFirst;
-          } else n = sequenceFirst;
-          sequenceFirst = n;
-          ordered = true;
-          dead = false;
-          address =
-            opIndex =
-            column =
-            discriminator =
-              0;
-          file = line = 1;
-        } else if (sub === 2) { // DW_LNE_set_address
-          c.pos = at + 1;
-          address = c.address(length - 1);
-          opIndex = 0;
-          p = c.pos;
-          // The largest address marks code that the linker dropped.
-          if (address === (length === 9 ? -1 : length === 5 ? 0xffffffff : NaN)) dead = true;
-        } else if (sub === 3 && version <= 4) { // DW_LNE_define_file
-          c.pos = at + 1;
-          this.#fileEntry(c);
-          this.#namesEnd = end;
-          p = at + length;
-        } else if (sub === 4) { // DW_LNE_set_discriminator
-          c.pos = at + 1;
-          discriminator = c.uleb() >>> 0;
-          p = at + length;
-        }
-        continue;
-      } else {
-        switch (op) {
-          case 1: // DW_LNS_copy
-            break;
-          case 2: { // DW_LNS_advance_pc
-            let advance = b[p] as number;
-            if (p < end && advance < 0x80) p++;
-            else {
-              c.pos = p;
-              advance = c.uleb();
-              p = c.pos;
-            }
-            if (scalar) address += advance * minInstLength;
-            else {
-              address += minInstLength * Math.floor((opIndex + advance) / maxOps);
-              opIndex = (opIndex + advance) % maxOps;
-            }
-            continue;
-          }
-          case 3: { // DW_LNS_advance_line
-            let delta = b[p] as number;
-            if (p < end && delta < 0x80) {
-              p++;
-              delta = (delta << 25) >> 25;
-            } else if (p + 1 < end && (b[p + 1] as number) < 0x80) {
-              delta = ((delta & 0x7f) | (b[p + 1] as number) << 7) << 18 >> 18;
-              p += 2;
-            } else {
-              c.pos = p;
-              delta = c.sleb();
-              p = c.pos;
-            }
-            line = (line + delta) >>> 0;
-            continue;
-          }
-          case 4: // DW_LNS_set_file
-          case 5: { // DW_LNS_set_column
-            let value = b[p] as number;
-            if (p < end && value < 0x80) p++;
-            else {
-              c.pos = p;
-              value = c.uleb();
-              p = c.pos;
-            }
-            if (op === 4) file = value >>> 0;
-            else column = value >>> 0;
-            continue;
-          }
-          case 6: // DW_LNS_negate_stmt
-          case 7: // DW_LNS_set_basic_block
-          case 10: // DW_LNS_set_prologue_end
-          case 11: // DW_LNS_set_epilogue_begin
-            continue;
-          case 8: // DW_LNS_const_add_pc
-            if (scalar) address += constAdd * minInstLength;
-            else {
-              address += minInstLength * Math.floor((opIndex + constAdd) / maxOps);
-              opIndex = (opIndex + constAdd) % maxOps;
-            }
-            continue;
-          case 9: // DW_LNS_fixed_advance_pc
-            if (p + 2 > end) throw c.error("the program ends in an operand", p);
-            address += le
-              ? (b[p] as number) | (b[p + 1] as number) << 8
-              : (b[p] as number) << 8 | (b[p + 1] as number);
-            opIndex = 0;
-            p += 2;
-            continue;
-          default: // DW_LNS_set_isa and producers' opcodes: operands are LEB128
-            c.pos = p;
-            for (let i = header.opcodeLengths[op] as number; i > 0; i--) {
-              skipValue(c, READ.ULEB, NO_FORMAT);
-            }
-            p = c.pos;
-            continue;
-        }
-      }
-      // Add a row.
-      if (n > sequenceFirst) {
-        const before = A[n - 1] as number;
-        if (before === address) n--;
-        else if (before > address) ordered = false;
-        else if (nextWanted >= address) {
-          // No wanted address is in the previous row. The first row is kept as the sequence's
-          // start.
-          if (n > sequenceFirst + 1 && ordered) n--;
-        } else if (wanted !== undefined) {
-          do nextWanted = wanted[++w] ?? Infinity; while (nextWanted < address);
-        }
-      } else if (wanted !== undefined) {
-        w = lowerBound(wanted, address);
-        nextWanted = wanted[w] ?? Infinity;
-      }
-      A[n] = address;
-      L[n] = line;
-      F[n] = file;
-      C[n] = column;
-      D[n] = discriminator;
-      if (discriminator !== 0) {
-        sequences.discriminators = true;
-        discriminator = 0;
-      }
-      n++;
-    }
-    machine.p = p;
-    machine.n = n;
-    machine.sequenceFirst = sequenceFirst;
-    machine.ordered = ordered;
-    machine.dead = dead;
-    machine.w = w;
-    machine.nextWanted = nextWanted;
-    machine.address = address;
-    machine.opIndex = opIndex;
-    machine.file = file;
-    machine.line = line;
-    machine.column = column;
-    machine.discriminator = discriminator;
-  }
-}
-
-/** Number of operations that one call runs. */
-const PIECE = 4096;
-
-/** State of a line number program (DWARF 5, 6.2.2) between two calls. */
-class Machine {
-  /** Position of the next operation. */
-  p: number;
-  /** Number of rows. */
-  n = 0;
-  sequenceFirst = 0;
-  /** Whether the sequence's addresses ascend. */
-  ordered = true;
-  /** Whether the linker dropped the sequence's code. */
-  dead = false;
-  /** Index of the first wanted address that is not below the last row. */
-  w = 0;
-  nextWanted = -Infinity;
-  address = 0;
-  opIndex = 0;
-  file = 1;
-  line = 1;
-  column = 0;
-  discriminator = 0;
-  /** Whether an instruction is a single operation. */
-  readonly scalar: boolean;
-  readonly constAdd: number;
-  /** Address advance of each special opcode. */
-  readonly addressAdvance: Float64Array = new Float64Array(256);
-  readonly lineAdvance: Int32Array = new Int32Array(256);
-  readonly sequences: Sequences = new Sequences();
-
-  constructor(p: number, scalar: boolean, constAdd: number) {
-    this.p = p;
-    this.scalar = scalar;
-    this.constAdd = constAdd;
-  }
-}
-
-const NO_FORMAT: UnitFormat = { version: 0, offsetSize: 4, addressSize: 8 };
-
-class Sequences {
-  readonly low: number[] = [];
-  readonly high: number[] = [];
-  readonly first: number[] = [];
-  readonly end: number[] = [];
-  discriminators = false;
-  count = 0;
-}
-
-/** Sorts the shared rows `[from, to)` by address. Only broken input needs it. */
-function sortRows(from: number, to: number): void {
-  const order = orderOf(rowAddress, from, to);
-  for (const rows of [rowAddress, rowLine, rowFile, rowColumn, rowDiscriminator]) {
-    const before = rows.slice(from, to);
-    for (let i = 0; i < to - from; i++) {
-      rows[from + i] = before[(order[i] as number) - from] as number;
     }
   }
 }
