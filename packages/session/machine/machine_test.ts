@@ -116,6 +116,14 @@ Deno.test("memory without a file has the name of the file that its symbols are i
   assertEquals(at(machine, 7, 7, 0x3000n), "[vdso]");
 });
 
+Deno.test("memory that .NET maps twice is code of its perf map; other files in memory are not", () => {
+  const machine = new Machine();
+  mmap(machine, 7, 0x1000n, 0x1000n, "/memfd:doublemapper (deleted)");
+  mmap(machine, 7, 0x2000n, 0x1000n, "/memfd:other (deleted)");
+  assertEquals(at(machine, 7, 7, 0x1000n), "/tmp/perf-7.map");
+  assertEquals(at(machine, 7, 7, 0x2000n), "/memfd:other (deleted)");
+});
+
 Deno.test("kernel, modules and kernel symbols", () => {
   const machine = new Machine();
   machine.setKnownBinaries([

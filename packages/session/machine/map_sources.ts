@@ -214,6 +214,12 @@ export class MapSources {
   }
 }
 
+/**
+ * The first letters of `/memfd:doublemapper`, which .NET maps twice: writable, and executable. A perf map names its
+ * code; the file exists in memory only.
+ */
+const DOUBLE_MAPPED = "/memfd:doublemap";
+
 /** What a mapping's file name means: a file, memory without one, or the vdso. */
 function mappingKind(name: Uint8Array): number {
   const first = name[0];
@@ -222,7 +228,8 @@ function mappingKind(name: Uint8Array): number {
   if (text === "[vdso]") return MAPPED.VDSO;
   if (text.startsWith("[guest.kernel")) return MAPPED.GUEST_KERNEL;
   return text === "//anon" || text.startsWith("/dev/zero") || text.startsWith("/anon_hugepage") ||
-      text.startsWith("[stack") || text.startsWith("/SYSV") || text === "[heap]"
+      text.startsWith("[stack") || text.startsWith("/SYSV") || text === "[heap]" ||
+      text === DOUBLE_MAPPED
     ? MAPPED.NO_FILE
     : MAPPED.FILE;
 }
