@@ -8,15 +8,12 @@
  * other load on the machine affects all alike. Recordings that exist in the folder are kept.
  * Run it on a busy machine, where runs differ most. docs/diff.md has the results.
  */
-import { diff } from "@perfdata/export";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import { profileColumns, recordedProfile } from "@perfdata/profile/recorded-profile";
-import { type DiffMeasure } from "@perfdata/export/diff";
-import { type Profile } from "@perfdata/profile";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { runEngine } from "@perfdata/session/engine";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { diff, type DiffMeasure } from "@perfdata/export/tree";
+import { type Profile, profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { runEngine } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/files";
 
 const [folder, runs = "10"] = Deno.args;
 if (folder === undefined) throw new Error("usage: bench/diff_chance.ts FOLDER [RUNS]");

@@ -4,18 +4,17 @@
  * Without FILE, it uses generated samples. Each result is the best of five runs after a
  * warm-up; their ratios on one machine are comparable.
  */
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
   PerfDataReader,
   PerfDataWriter,
   RecordCodec,
-} from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { fileSource } from "@perfdata/format/file-source";
+  SampleFields,
+} from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import { fileSource } from "@perfdata/format/files";
 
 /** Generates 64 MB of samples with call chains of 10 frames, as `perf record -g` writes them. */
 async function sampleFile(): Promise<Uint8Array> {

@@ -3,8 +3,8 @@
  *
  * Its pieces have 2 MB, like perf's from a half-full buffer of 4 MB.
  */
-import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file-sink";
+import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format/records";
+import { fileSink } from "@perfdata/format/files";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { ptBytes, ptStream } from "../fixtures/synthesize/pt_stream.ts";
 

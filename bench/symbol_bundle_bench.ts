@@ -1,8 +1,9 @@
 // Measures writing, opening and querying a symbol bundle of 200,000 addresses.
 //
 //   deno bench -A bench/symbol_bundle_bench.ts
-import { type Frame, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
-import { resolution } from "@perfdata/symbols/resolution";
+import { type Frame, SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import { SymbolBundle } from "@perfdata/symbols";
+import { resolution } from "@perfdata/symbols/resolver";
 
 const COUNT = 200_000;
 const info = { path: "/usr/bin/program", kind: "elf", buildId: "ab".repeat(20) } as const;

@@ -3,9 +3,14 @@
  * Divide the times by the numbers in the names.
  */
 
-import { demangle, Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
-import { SymbolTableBuilder } from "@perfdata/symbols/symbol-table-builder";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
+import {
+  demangle,
+  Demangler,
+  ElfFile,
+  readElfSymbols,
+  SymbolTableBuilder,
+} from "@perfdata/symbols";
+import { openBinaryFile } from "@perfdata/symbols/files";
 
 const SYMBOLS = 100_000;
 const LOOKUPS = 1_000_000;

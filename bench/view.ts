@@ -4,14 +4,13 @@
  *
  * usage: deno run -A bench/view.ts FILE
  */
-import { openSource } from "@perfdata/format/file-source";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import { profileColumns, recordedProfile } from "@perfdata/profile/recorded-profile";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { runEngine } from "@perfdata/session/engine";
-import { localResolver } from "@perfdata/symbols/local-resolver";
+import { openSource } from "@perfdata/format/files";
+import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
+import { localResolver } from "@perfdata/symbols/files";
 import { ViewEngine } from "../view/data/view_engine.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
+import { viewProfile } from "@perfdata/export/tree";
 
 const RUNS = 15;
 const [file = "perf.data"] = Deno.args;

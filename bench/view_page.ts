@@ -7,7 +7,7 @@
  */
 import { withPage } from "../packages/export/browser_testing.ts";
 import { viewParts } from "../view/build.ts";
-import { pageText } from "@perfdata/export/page-text";
+import { pageText } from "@perfdata/export/tree";
 
 const BRUSHES = 15;
 

@@ -1,7 +1,7 @@
 /**
  * Writes the columns of tables into docs/tables.md, from their declarations: `deno run -A docs/make_tables.ts`.
  */
-import { ASKED_TABLES, TABLES } from "@perfdata/tables/tables";
+import { ASKED_TABLES, TABLES } from "@perfdata/tables";
 
 const BEGIN = "<!-- columns -->\n";
 const END = "<!-- end of columns -->";

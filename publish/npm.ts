@@ -10,6 +10,7 @@
  */
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import ts from "npm:typescript@5.9.3";
+import { sideEffectsOf } from "./side_effects.ts";
 
 const root = new URL("../", import.meta.url);
 
@@ -63,6 +64,12 @@ function reachable(path: string, resolve: (specifier: string) => string | undefi
   };
   visit(path);
   return found;
+}
+
+/** The modules that a door has names of, by path. */
+function reexported(door: string): string[] {
+  return [...code(door).matchAll(/\bexport\b[^;]*?\bfrom "(\.[^"]+)"/g)]
+    .map(([, specifier = ""]) => new URL(specifier, `file://${door}`).pathname);
 }
 
 /** The packages, in an order in which each comes after those that it imports. */
@@ -138,14 +145,13 @@ function rewrittenCode(code: string, imports: Config["imports"], used: Map<strin
  * the type was not imported by name, and packages are not side by side on npm.
  *
  * @param path of the declaration, from the folder of packages
- * @param published what each public module is called, by its path there without its extension
+ * @param published the door of each module, by its path there without its extension
  */
 function byName(text: string, path: string, published: ReadonlyMap<string, string>): string {
   return text.replace(/(\bimport\(["'])(\.\.?\/[^"']+)/g, (whole, before: string, to: string) => {
     const at = new URL(to, `file:///${path}`).pathname.slice(1).replace(/\.[jt]s$/, "");
     if (at.split("/", 1)[0] === path.split("/", 1)[0]) return whole;
-    // A file that is not public itself has its types at the door of its folder.
-    const name = published.get(at) ?? published.get(at.replace(/[^/]+$/, "mod"));
+    const name = published.get(at);
     if (name === undefined) throw new Error(`${path} needs a type of ${at}, which is not public`);
     return before + name;
   });
@@ -378,11 +384,15 @@ function compile(
   });
   const used = new Map<string, Map<string, string>>();
   const folders = new URL("packages/", root).pathname;
-  const published = new Map(
-    Object.entries(paths).flatMap(([name, [at = ""]]) =>
-      at.startsWith(folders) ? [[at.slice(folders.length).replace(/\.ts$/, ""), name] as const] : []
-    ),
-  );
+  const published = new Map<string, string>();
+  for (const [name, [at = ""]] of Object.entries(paths)) {
+    if (!at.startsWith(folders)) continue;
+    // A type is at the first door that has names of its module.
+    for (const path of [at, ...reexported(at)]) {
+      const module = path.slice(folders.length).replace(/\.ts$/, "");
+      if (!published.has(module)) published.set(module, name);
+    }
+  }
   const { diagnostics } = program.emit(undefined, (path, text) => {
     const name = path.slice(`${work}/packages/`.length).split("/", 1)[0] as string;
     if (!used.has(name)) used.set(name, new Map());
@@ -403,6 +413,11 @@ function compile(
     }));
   }
   return used;
+}
+
+/** The modules of {@link sideEffectsOf} as the compiler calls what it makes of them. */
+function inJavaScript(modules: false | string[]): false | string[] {
+  return modules && modules.map((path) => path.replace(/\.ts$/, ".js"));
 }
 
 /** Writes what a compiled package has besides code: manifest, README, license, and commands. */
@@ -435,7 +450,7 @@ function writePackage(
     ...(bin === undefined ? {} : { bin: { perfdata: bin } }),
     // What opens a path asks for `node:fs` by `process.getBuiltinModule`.
     engines: { node: config.name === FRONT ? ">=20.16" : ">=20" },
-    sideEffects: false,
+    sideEffects: inJavaScript(sideEffectsOf(at)),
     exports: Object.fromEntries(
       [...exports].map(([path, module]) => {
         const file = `./${module.slice(at.pathname.length).replace(/\.ts$/, "")}`;

@@ -2,11 +2,11 @@
  * `addr2line`: function, file and line of addresses in a binary; with the flags and the text of binutils'
  * `addr2line`.
  */
-import { byteAt } from "@perfdata/format/elements";
-import type { BundleObject } from "@perfdata/symbols/bundle-object";
+import { byteAt } from "@perfdata/format/bytes";
+import type { BundleObject } from "@perfdata/symbols";
 import { type Addr2LineOptions, Addr2LineText, type DwarfError } from "@perfdata/symbols/dwarf";
-import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/open-dwarf";
-import { about, complain, InputError, writeOut } from "./shared/cli.ts";
+import { openDwarf, type OpenedDwarf } from "@perfdata/symbols/files";
+import { aboutAsync, complain, InputError, writeOut } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { notBundle } from "./shared/not_bundle.ts";
@@ -93,7 +93,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     } else answerStdin(answer);
   };
   if (value.symbols !== undefined) {
-    const { BundleFrames } = await import("@perfdata/symbols/bundle-frames");
+    const { BundleFrames } = await import("@perfdata/symbols");
     const frames = new BundleFrames(await bundled(value.symbols, path));
     answerAll(new Addr2LineText(frames, () => frames, options), 0);
     return 0;
@@ -102,7 +102,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   const diagnostics = (error: DwarfError): void => {
     if (faults++ < 20) complain(`addr2line: ${path}: ${error.message}`);
   };
-  using binary = open(path, diagnostics);
+  using binary = await open(path, diagnostics);
   const text = new Addr2LineText(binary.dwarf, () => binary.readSymbols(), {
     ...options,
     addressDigits: binary.elf.is64 ? 16 : 8,
@@ -120,8 +120,8 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
 
 /** The object of a bundle that a path means: that path, or the only one of that name. */
 async function bundled(file: string, path: string): Promise<BundleObject> {
-  const { BundleError, openBundle } = await import("@perfdata/symbols/open-resolver");
-  const bundle = explained(file, () => {
+  const { BundleError, openBundle } = await import("@perfdata/symbols/files");
+  const bundle = await explained(file, () => {
     try {
       return openBundle(file);
     } catch (error) {
@@ -143,14 +143,14 @@ async function bundled(file: string, path: string): Promise<BundleObject> {
   return object;
 }
 
-function open(path: string, diagnostics: (error: DwarfError) => void): OpenedDwarf {
+function open(path: string, diagnostics: (error: DwarfError) => void): Promise<OpenedDwarf> {
   return explained(path, () => openDwarf(path, { diagnostics }));
 }
 
 /** Puts the file before the message of what `action` throws. */
-function explained<T>(path: string, action: () => T): T {
+async function explained<T>(path: string, action: () => T | Promise<T>): Promise<T> {
   try {
-    return about(path, action);
+    return await aboutAsync(path, async () => await action());
   } catch (error) {
     if (error instanceof InputError) throw error;
     const reason = error instanceof Error ? error.message : String(error);

@@ -1,7 +1,15 @@
 /** `annotate`: prints a function line by line, or instruction by instruction, with its shares. */
-import { annotate, type Annotation, codeCounts } from "@perfdata/export/annotate";
-import { type CodeOptions, readCode } from "@perfdata/export/function-code";
-import { type Profile, totals } from "@perfdata/profile/profile";
+import {
+  annotate,
+  type Annotation,
+  codeCounts,
+  type CodeOptions,
+  findFunctions,
+  noSuchFunction,
+  parseWanted,
+  readCode,
+} from "@perfdata/export/code";
+import { type Profile, totals } from "@perfdata/profile";
 import {
   aboutAsync,
   asInput,
@@ -28,7 +36,6 @@ import { codeJson, codeLines } from "./shared/insns.ts";
 import { KERNEL_FILE_NOTE, objectCode } from "./shared/pt_input.ts";
 import type { TraceCounts } from "./shared/branches_pt.ts";
 import { sourceLines, Sources } from "./shared/source_lines.ts";
-import { findFunctions, noSuchFunction, parseWanted } from "@perfdata/export/wanted-function";
 import { writeStyled } from "./shared/styled.ts";
 
 const HELP: Help = {

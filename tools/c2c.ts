@@ -1,12 +1,16 @@
 /** Prints cache lines that CPUs contend for: `deno run c2c FILE`. */
 import { trustLines } from "@perfdata/report/trust";
-import type { RecordedObjects } from "@perfdata/session/symbols";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { CacheLines, COALESCED, CONTENTION } from "@perfdata/report/cache-lines";
-import { cacheLineJson, cacheLineText } from "@perfdata/report/cache-lines-text";
-import { jsonLine } from "@perfdata/report/json-line";
-import { runEngine } from "@perfdata/session/engine";
+import { type RecordedObjects, runEngine } from "@perfdata/session";
+import { openSource } from "@perfdata/format/files";
+import { PerfDataReader } from "@perfdata/format/records";
+import {
+  cacheLineJson,
+  CacheLines,
+  cacheLineText,
+  COALESCED,
+  CONTENTION,
+} from "@perfdata/report/contention";
+import { jsonLine } from "@perfdata/format/bytes";
 import {
   aboutAsync,
   complain,
@@ -87,7 +91,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const jobs = await sampleJobs(value.jobs, reader);
     const workers = jobs === 1
       ? undefined
-      : (await import("@perfdata/report/line-workers")).lineWorkers(name, jobs, {
+      : (await import("@perfdata/report/workers")).lineWorkers(name, jobs, {
         by: coalesced,
         symbols: symbolOptions(flags),
       });

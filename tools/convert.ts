@@ -1,17 +1,28 @@
 /** `convert`: another form of the same recording. */
-import { AddBuildIds, ByteOrder, copyRecording, type Edit } from "@perfdata/edit";
-import type { SpeSamples } from "@perfdata/edit/spe-samples";
-import { CompressedOutput } from "@perfdata/edit/compress";
-import { filesWithoutBuildId, KERNEL } from "@perfdata/edit/build-ids";
-import { ForPerf, type PerfKnowledge, perfKnowledge } from "@perfdata/edit/for-perf";
-import { decodeFeature, PerfDataReader } from "@perfdata/format";
-import { HEADER_OSRELEASE } from "@perfdata/format/feature-names";
-import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
-import { openSource } from "@perfdata/format/file-source";
-import { buildIdOfNotes } from "@perfdata/symbols/elf";
-import { ElfFile, SymbolsError } from "@perfdata/symbols";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
-import { localFiles } from "@perfdata/symbols/local-files";
+import {
+  AddBuildIds,
+  ByteOrder,
+  CompressedOutput,
+  copyRecording,
+  type Edit,
+  filesWithoutBuildId,
+  ForPerf,
+  KERNEL,
+  type PerfKnowledge,
+  perfKnowledge,
+} from "@perfdata/edit";
+import type { SpeSamples } from "@perfdata/edit/slice";
+import { decodeFeature } from "@perfdata/format/features";
+import { PerfDataReader } from "@perfdata/format/records";
+import {
+  HEADER_OSRELEASE,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+} from "@perfdata/format/constants";
+import { openSource } from "@perfdata/format/files";
+import { buildIdOfNotes, ElfFile } from "@perfdata/symbols";
+import { SymbolsError } from "@perfdata/symbols/resolver";
+import { localFiles, openBinaryFile } from "@perfdata/symbols/files";
 import {
   aboutAsync,
   complain,
@@ -181,7 +192,7 @@ async function speSamples(name: string, reader: PerfDataReader): Promise<SpeSamp
     throw new InputError("--spe: a stream can be read only once; write it to a file first");
   }
   // Loaded where it is needed.
-  const made = await import("@perfdata/edit/spe-samples");
+  const made = await import("@perfdata/edit/slice");
   const samples = await made.SpeSamples.of(reader);
   if (samples === undefined) throw new InputError(`${name}: no AUX data of Arm SPE`);
   return samples;

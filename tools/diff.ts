@@ -1,8 +1,6 @@
 /** `diff`: compares recordings, and says which changes are more than chance. */
-import { chooseEvent } from "@perfdata/profile/chosen-event";
-import { type Diff, diff, type DiffChange, type DiffMeasure } from "@perfdata/export/diff";
-import type { Profile } from "@perfdata/profile/profile";
-import { shortNames } from "@perfdata/profile/short-names";
+import { chooseEvent, type Profile, shortNames } from "@perfdata/profile";
+import { type Diff, diff, type DiffChange, type DiffMeasure } from "@perfdata/export/tree";
 import {
   aboutAsync,
   complain,
@@ -153,7 +151,7 @@ async function comparableSides(
   read: readonly (readonly Profile[])[],
   event: string,
 ): Promise<Profile[][]> {
-  const { comparable } = await import("@perfdata/profile/comparable");
+  const { comparable } = await import("@perfdata/profile");
   const { profiles, events, byNameAlone } = comparable(read.flat(), event);
   for (const [i, name] of sides.flat().entries()) {
     const own = events[i];
@@ -311,12 +309,12 @@ async function writeFlame(
   after: readonly Profile[],
   event: string,
 ): Promise<void> {
-  const { flameData } = await import("@perfdata/export/flame-data");
+  const { flameData } = await import("@perfdata/export/tree");
   const data = flameData([...before, ...after], { base: before.length });
   const number = data.events.findIndex(({ name }) => name === event);
   const text = output.endsWith(".svg")
-    ? (await import("@perfdata/export/flame-svg")).flameSvg(data, { selection: { event: number } })
-    : await (await import("@perfdata/export/flame-page")).flamePage(data);
+    ? (await import("@perfdata/export/tree")).flameSvg(data, { selection: { event: number } })
+    : await (await import("@perfdata/export/tree")).flamePage(data);
   const bytes = await writeChunks(output, force, [new TextEncoder().encode(text)]);
   if (output !== "-") complain(`diff: ${output}: ${bytes} bytes`);
 }

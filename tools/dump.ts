@@ -2,11 +2,10 @@
  * `dump`: prints each record of a recording as `perf report -D` does.
  */
 // Not the whole of the package, which would take its time to load.
-import type { DumpOptions } from "@perfdata/dump";
-import { dumpFile } from "@perfdata/dump/parallel";
-import { recordNames, recordTypeOfName } from "@perfdata/dump/record-names";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
+import { type DumpOptions, recordNames, recordTypeOfName } from "@perfdata/dump";
+import { dumpFile } from "@perfdata/dump/workers";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
 import { bundledSymbols, reportUnnamed } from "./shared/bundle_flag.ts";
 import {
   about,
@@ -25,7 +24,7 @@ import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { whyNothing } from "./shared/nothing.ts";
 import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
 import { parseTime, sampleSpan } from "./shared/time_flag.ts";
-import { resolveTime, type TimeRange } from "@perfdata/session/time-range";
+import { resolveTime, type TimeRange } from "@perfdata/session";
 
 const HELP: Help = {
   about: `prints each record of a perf.data file as \`perf report -D\` does`,

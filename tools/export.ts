@@ -1,7 +1,7 @@
 /** `export`: writes the samples of a recording in a format that other tools read. */
-import { mainEventFirst } from "@perfdata/profile/chosen-event";
-import { formatOf, FORMATS } from "@perfdata/export/formats";
-import { newFile } from "@perfdata/format/file-sink";
+import { mainEventFirst } from "@perfdata/profile";
+import { formatOf, FORMATS } from "@perfdata/export/tree";
+import { newFile } from "@perfdata/format/files";
 import {
   about,
   aboutAsync,

@@ -1,21 +1,23 @@
 /**
  * `extract-pt`: writes the AUX data of a recording, such as Intel PT, a file for each CPU or thread.
  */
-import { isRandomAccess, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
-import { openSource } from "@perfdata/format/file-source";
+import { isRandomAccess, type RandomAccessSource, visible } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { type NewFile, type NewFolder, newFolder, openSource } from "@perfdata/format/files";
 import {
   auxFlagNames,
   auxManifest,
   type AuxPiece,
+  type AuxStream,
+  auxStreamBytes,
+  type AuxTrace,
   copyAuxStream,
   copyAuxWhileReading,
+  readAuxTrace,
   stitchAuxTrace,
 } from "@perfdata/session/auxtrace";
-import { type AuxStream, auxStreamBytes, type AuxTrace, readAuxTrace } from "@perfdata/session";
-import { copyAuxToFiles } from "@perfdata/session/aux-file-copy";
-import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records/auxtrace-info";
-import { visible } from "@perfdata/format/visible";
+import { copyAuxToFiles } from "@perfdata/session/files";
+import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
 import {
   about,
   aboutAsync,

@@ -1,7 +1,5 @@
 /** `flame`: writes a flame graph, as a page or as a picture. */
-import { flameData } from "@perfdata/export/flame-data";
-import { flamePage } from "@perfdata/export/flame-page";
-import { flameSvg } from "@perfdata/export/flame-svg";
+import { flameData, flamePage, flameSvg } from "@perfdata/export/tree";
 import { aboutAsync, complain, oneFile, parseWord, readyOutput, UsageError } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";

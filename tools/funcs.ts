@@ -1,30 +1,39 @@
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { collect } from "@perfdata/perfdata/collect";
 import { trustLines } from "@perfdata/report/trust";
-import { rulingPeriodText } from "@perfdata/session/ruling-period";
-import { type CollectOptions, SampleCollector } from "@perfdata/profile/sample-collector";
-import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
-import type { ByteSource } from "@perfdata/format";
-import { PerfDataReader } from "@perfdata/format/reader";
+import {
+  type Engine,
+  noStacksText,
+  rulingPeriodText,
+  sharedBuildIdTexts,
+  splitEvents,
+  unwoundText,
+} from "@perfdata/session";
+import {
+  type CollectOptions,
+  DETAIL_SOURCES,
+  type ImportedKind,
+  isTimeWeight,
+  type Profile,
+  type ProfileWeight,
+  SampleCollector,
+} from "@perfdata/profile";
+import type { ByteSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import {
   areOfBranches,
   areOfMemory,
   areOfTypes,
-  sampleKeys,
-  SORT_KEYS,
-  type SortKey,
-} from "@perfdata/report/function-keys";
-import { functionText } from "@perfdata/report/function-text";
-import {
   type CountedCode,
   type CountedSamples,
   type FunctionOptions,
   type FunctionTable,
   functionTable,
-} from "@perfdata/report/functions";
-import { DETAIL_SOURCES } from "@perfdata/profile/sample-details";
-import type { Engine } from "@perfdata/session/engine";
-import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
+  functionText,
+  sampleKeys,
+  SORT_KEYS,
+  type SortKey,
+} from "@perfdata/report";
 import {
   aboutAsync,
   complain,
@@ -57,10 +66,7 @@ import {
   sampleFilter,
 } from "./shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
-import { splitEvents } from "@perfdata/session/name-list";
 import { parseWeight, reportSwitches } from "./shared/weight.ts";
-import type { ImportedKind } from "@perfdata/profile/import-profile";
-import { isTimeWeight, type Profile, type ProfileWeight } from "@perfdata/profile/profile";
 import { openInput } from "./shared/open_input.ts";
 import { writeTable } from "./shared/styled.ts";
 import { complainRounded } from "./shared/periods.ts";
@@ -314,9 +320,7 @@ async function print(
     readonly eventNames: readonly string[];
   },
 ): Promise<void> {
-  const { FunctionChains } = order === undefined
-    ? {}
-    : await import("@perfdata/report/function-chains");
+  const { FunctionChains } = order === undefined ? {} : await import("@perfdata/report");
   const chains = order && FunctionChains && new FunctionChains(code, counts, table, order);
   const { csvText } = on.csv ? await import("./shared/csv.ts") : {};
   for (
@@ -341,7 +345,7 @@ async function print(
 async function ofTrace(question: Question): Promise<number> {
   const { name, sort, inline, limit, flags } = question;
   const { decodeBranches } = await import("./shared/branches_pt.ts");
-  const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report/trace-branches");
+  const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report");
   let counts: CountedSamples | undefined;
   const { trace, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
     const samples = new TraceBranchSamples(names, sampleKeys(sort));
@@ -398,7 +402,7 @@ async function ofProfile(
   from: "tables" | "imported",
 ): Promise<number> {
   const { name, sort, limit } = question;
-  const { profileFunctions } = await import("@perfdata/report/profile-functions");
+  const { profileFunctions } = await import("@perfdata/report");
   const lacking = sort.find((key) =>
     key === "socket" || key === "cpu"
       ? key === "socket" || profile.samples.cpu === undefined
@@ -444,7 +448,7 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
   const isParallel = weight === "latency" || parallelism !== undefined ||
     keys.details?.columns.includes("parallelism") === true;
   const source = isTime || isParallel
-    ? await (await import("@perfdata/format/spool")).featuresFirst(opened)
+    ? await (await import("@perfdata/format/records")).featuresFirst(opened)
     : opened;
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
@@ -467,7 +471,7 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
   const jobs = isTime || isParallel ? 1 : await sampleJobs(value.jobs, reader);
   const workers = jobs === 1
     ? undefined
-    : (await import("@perfdata/profile/collect-workers")).collectWorkers(name, jobs, {
+    : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {
       collect: how,
       symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
     });

@@ -1,8 +1,8 @@
 /** `header`: prints what a recording says about itself. */
 import { headerLines } from "@perfdata/dump";
-import { encodeText } from "@perfdata/format/text";
-import { PerfDataReader, visible } from "@perfdata/format";
-import { headerFile, openSource } from "@perfdata/format/file-source";
+import { encodeText, visible } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { headerFile, openSource } from "@perfdata/format/files";
 import { about, aboutAsync, Complaints, oneFile, writeOut } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";

@@ -1,8 +1,7 @@
 /** `hex`: prints every byte of a recording and what it means. */
-import { HEX_SECTIONS } from "@perfdata/dump/hex-run";
-import { hexText } from "@perfdata/dump";
-import { type ByteSource, isRandomAccess } from "@perfdata/format";
-import { headerFile, openSource } from "@perfdata/format/file-source";
+import { HEX_SECTIONS, hexText } from "@perfdata/dump";
+import { type ByteSource, isRandomAccess } from "@perfdata/format/bytes";
+import { headerFile, openSource } from "@perfdata/format/files";
 import {
   about,
   aboutAsync,

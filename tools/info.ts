@@ -1,10 +1,8 @@
 /** `info`: a recording in short. */
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { adviceOf } from "@perfdata/report/advice";
-import { recordingInfo } from "@perfdata/report/info";
-import { infoLines } from "@perfdata/report/info-text";
-import { snakeKeys } from "@perfdata/report/json-line";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { adviceOf, infoLines, recordingInfo } from "@perfdata/report/figures";
+import { snakeKeys } from "@perfdata/format/bytes";
 import { aboutAsync, Complaints, oneFile, Progress, writeLines, writeOut } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { JOBS_FLAG, TEMP_FLAG } from "./shared/flag_sets.ts";
@@ -43,7 +41,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     const jobs = await sampleJobs(value.jobs, reader);
     const workers = jobs === 1
       ? undefined
-      : (await import("@perfdata/report/info-workers")).infoWorkers(name, jobs);
+      : (await import("@perfdata/report/workers")).infoWorkers(name, jobs);
     const info = await recordingInfo(reader, { progress: progress.add, workers });
     progress.finish();
     if (on.json) {

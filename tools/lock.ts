@@ -1,13 +1,11 @@
 /** Prints who waited for locks of the kernel: `deno run lock FILE`. */
 import { trustLines } from "@perfdata/report/trust";
-import type { RecordedObjects } from "@perfdata/session/symbols";
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { jsonLine } from "@perfdata/report/json-line";
-import { LockContention } from "@perfdata/report/lock-contention";
-import { lockCallerLines, lockThreadLines } from "@perfdata/report/lock-text";
-import { runEngine } from "@perfdata/session/engine";
+import { type RecordedObjects, runEngine } from "@perfdata/session";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
+import { openSource } from "@perfdata/format/files";
+import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
+import { jsonLine } from "@perfdata/format/bytes";
+import { lockCallerLines, LockContention, lockThreadLines } from "@perfdata/report/contention";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   aboutAsync,
@@ -32,7 +30,6 @@ import {
 import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { whyNothing } from "./shared/nothing.ts";
 import { parseCount } from "./shared/record_flags.ts";
-import { featuresFirst } from "@perfdata/format/spool";
 import { writeTable } from "./shared/styled.ts";
 
 const HELP: Help = {

@@ -1,8 +1,7 @@
 /** `merge`: several recordings become one. */
-import { type MergeInput } from "@perfdata/edit/merge";
-import { type MergeOptions, mergeRecordings } from "@perfdata/edit";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
+import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit/slice";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
 import {
   aboutAsync,
   complain,

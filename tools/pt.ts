@@ -2,19 +2,22 @@
  * `pt`: what ran, from the Intel PT data of a recording: functions over time, calls, branches,
  * instructions.
  */
-import { PtCalls } from "@perfdata/pt/calls";
-import { PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
-import { decodePt, type DecodePtOptions, type PtCounts } from "@perfdata/pt/decode";
 import {
+  decodePt,
+  type DecodePtOptions,
   type FunctionTime,
   functionTimes,
+  type JoinedPtCalls,
   latencyJson,
   latencyLines,
   packetsText,
+  PtCalls,
+  type PtCounts,
   PtList,
+  type PtWorkers,
   rowLines,
-} from "@perfdata/pt/lists";
-import type { JoinedPtCalls, PtWorkers } from "@perfdata/pt/parallel";
+} from "@perfdata/pt/decode";
+import { PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
 import { aboutAsync, complain, InputError, oneFile, Progress, writeOut } from "./shared/cli.ts";
 import { parseNumbers } from "./shared/sample_flags.ts";
 import { type Command, command, main } from "./shared/command.ts";
@@ -22,7 +25,7 @@ import { COLOR_FLAG, SYMBOL_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { resolverOf } from "./shared/symbol_flags.ts";
 import { writeTable } from "./shared/styled.ts";
-import { markedName } from "@perfdata/profile/profile";
+import { markedName } from "@perfdata/profile";
 import { whyNothing } from "./shared/nothing.ts";
 import { parseCount, parseJobs } from "./shared/record_flags.ts";
 import { insnText } from "./shared/insn_text.ts";
@@ -238,7 +241,7 @@ async function listed(question: Question, opened: Trace): Promise<Answer> {
   const threads = isAlone ? 1 : ptJobs(name, jobs, opened.trace.bytes, branches || insns);
   const wants = ofCpus(cpus);
   if (threads > 1) {
-    const { joinList, listWhole } = await import("@perfdata/pt/parallel");
+    const { joinList, listWhole } = await import("@perfdata/pt/decode");
     const joined = await joinList(
       listWhole({ trace, wants }, names, { ...list, text, filter: part }),
       workersFor(question, opened, threads, { list }),
@@ -273,10 +276,10 @@ async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
   const { on } = flags;
   const { trace, names, part, options } = opened;
   const cycles = trace.aux.intelPtConfig?.cyc === true;
-  const { callWhole, listCalls } = await import("@perfdata/pt/parallel");
+  const { callWhole, listCalls } = await import("@perfdata/pt/decode");
   const writer = on.json
-    ? new (await import("@perfdata/export/call-json")).CallJson(names, { filter, cycles })
-    : new (await import("@perfdata/export/call-text")).CallText(names, filter);
+    ? new (await import("@perfdata/export/traces")).CallJson(names, { filter, cycles })
+    : new (await import("@perfdata/export/traces")).CallText(names, filter);
   let printed = 0;
   const by = "events";
   const wants = ofCpus(cpus);
@@ -309,7 +312,7 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
   const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.trace.bytes);
   let joined: JoinedPtCalls | undefined;
   if (threads > 1) {
-    const { callWhole, joinCalls } = await import("@perfdata/pt/parallel");
+    const { callWhole, joinCalls } = await import("@perfdata/pt/decode");
     joined = await joinCalls(
       callWhole({ trace, filter: part, rows, wants }),
       workersFor(question, opened, threads, by),

@@ -1,16 +1,16 @@
 /** Prints how fast events occurred and how often they were sampled: `deno run rate FILE`. */
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { analyzeRate } from "@perfdata/report";
+import { openSource } from "@perfdata/format/files";
+import { PerfDataReader } from "@perfdata/format/records";
 import {
+  analyzeRate,
   incidentRow,
   RATE_COLUMNS,
   rateLines,
+  RatePlot,
   rateRow,
   summaryRows,
-} from "@perfdata/report/rate-rows";
-import { jsonLine } from "@perfdata/report/json-line";
-import { RatePlot } from "@perfdata/report/rate-plot";
+} from "@perfdata/report/figures";
+import { jsonLine } from "@perfdata/format/bytes";
 import {
   about,
   aboutAsync,

@@ -1,15 +1,11 @@
 /** Writes a summary of a recording as four CSV files: `deno run readperf FILE`. */
 import { trustLines } from "@perfdata/report/trust";
-import type { RecordedObjects } from "@perfdata/session/symbols";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import { type NewFile, type NewFolder, newFolder } from "@perfdata/format/file-sink";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { type EventTotal } from "@perfdata/profile/sample-collector";
-import { functionTable, Overview } from "@perfdata/report";
-import type { FunctionTable } from "@perfdata/report/functions";
-import { percentText } from "@perfdata/report/function-text";
-import { runEngine } from "@perfdata/session/engine";
+import { type RecordedObjects, runEngine } from "@perfdata/session";
+import { type EventTotal, SampleCollector } from "@perfdata/profile";
+import { type NewFile, type NewFolder, newFolder, openSource } from "@perfdata/format/files";
+import { PerfDataReader } from "@perfdata/format/records";
+import { type FunctionTable, functionTable, percentText } from "@perfdata/report";
+import { Overview } from "@perfdata/report/figures";
 import {
   about,
   aboutAsync,

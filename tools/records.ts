@@ -1,7 +1,7 @@
 /** `records`: prints the records of a recording, one JSON object on each line. */
-import { recordsFile } from "@perfdata/dump/records-parallel";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
+import { recordsFile } from "@perfdata/dump/workers";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
 import { bundledSymbols, isRecording, reportUnnamed } from "./shared/bundle_flag.ts";
 import {
   about,

@@ -1,10 +1,14 @@
 /** `redact`: removes private names and data from a recording. */
-import { copyRecording, Redact } from "@perfdata/edit";
-import { Pseudonyms } from "@perfdata/edit/pseudonym";
-import { type Redaction, REDACTIONS } from "@perfdata/edit/redact";
-import { TextSearch } from "@perfdata/edit/search-text";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
+import {
+  copyRecording,
+  Pseudonyms,
+  Redact,
+  type Redaction,
+  REDACTIONS,
+  TextSearch,
+} from "@perfdata/edit";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
 import {
   about,
   aboutAsync,

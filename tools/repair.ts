@@ -1,6 +1,6 @@
 /** `repair`: makes a sound recording from a damaged one. */
 import { repairRecording } from "@perfdata/edit";
-import { openSource } from "@perfdata/format/file-source";
+import { openSource } from "@perfdata/format/files";
 import { aboutAsync, complain, oneFile, Progress, writeLine } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { rereadable, writeRecording } from "./shared/edited_file.ts";

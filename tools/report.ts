@@ -2,7 +2,7 @@
 import { runBrowser, Screen, type Terminal } from "../view/terminal/terminal.ts";
 import { Browser, type BrowserHost } from "../view/terminal/browser.ts";
 import { ViewEngine } from "../view/data/view_engine.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
+import { viewProfile } from "@perfdata/export/tree";
 import { aboutAsync, oneFile, writeLine } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { PROFILE_FLAGS } from "./shared/flag_sets.ts";
@@ -10,7 +10,7 @@ import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { chosenEvent, readProfile } from "./shared/open_profile.ts";
 import type { AnnotatedPages } from "./shared/annotate_page.ts";
 import { parseTime } from "./shared/time_flag.ts";
-import { resolveTime } from "@perfdata/session/time-range";
+import { resolveTime } from "@perfdata/session";
 
 const HELP: Help = {
   about: "a browser in the terminal: functions, who called them, their code",

@@ -1,12 +1,13 @@
 /** Prints how long threads waited for a CPU: `deno run sched latency FILE`. */
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { jsonLine } from "@perfdata/report/json-line";
-import { SchedulerLatency } from "@perfdata/report/sched-latency";
-import type { SchedulerConsumer } from "@perfdata/report/sched-consumer";
-import { latencyLines } from "@perfdata/report/sched-latency-text";
-import { runEngine } from "@perfdata/session/engine";
-import { undescribedLine } from "@perfdata/session/intervals";
+import { openSource } from "@perfdata/format/files";
+import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
+import { jsonLine } from "@perfdata/format/bytes";
+import {
+  latencyLines,
+  type SchedulerConsumer,
+  SchedulerLatency,
+} from "@perfdata/report/contention";
+import { runEngine, undescribedLine } from "@perfdata/session";
 import {
   aboutAsync,
   complain,
@@ -20,7 +21,6 @@ import {
 import { type Command, command, main } from "./shared/command.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { writeRow } from "./shared/styled.ts";
-import { featuresFirst } from "@perfdata/format/spool";
 
 const HELP: Help = {
   about: "prints when threads had a CPU, and how long they waited for one",
@@ -74,8 +74,8 @@ interface PrintedView {
 
 /** Prints rows of times on a CPU as they end. */
 async function timehistView(isJson: boolean): Promise<PrintedView> {
-  const { Timehist } = await import("@perfdata/report/sched-timehist");
-  const { TimehistText } = await import("@perfdata/report/sched-timehist-text");
+  const { Timehist } = await import("@perfdata/report/contention");
+  const { TimehistText } = await import("@perfdata/report/contention");
   const view = new Timehist((row) => text.take(row), (loss) => text.lost(loss));
   const text = new TimehistText(view, { json: isJson }, (bytes) => writeOut(bytes));
   return { view, flush: () => text.flush() };
@@ -83,7 +83,7 @@ async function timehistView(isJson: boolean): Promise<PrintedView> {
 
 /** Prints rows of what CPUs run after each switch. */
 async function mapView(isJson: boolean): Promise<PrintedView> {
-  const { mapLine, SchedulerMap } = await import("@perfdata/report/sched-map");
+  const { mapLine, SchedulerMap } = await import("@perfdata/report/contention");
   let waiting = "";
   const view = new SchedulerMap((row) => {
     const { isNew, ...rest } = row;
@@ -154,7 +154,7 @@ function reportMissing(
 
 /** Prints who was woken by whom, after all records. */
 async function wakeupsView({ json, threads, folded }: SchedFlags["on"]): Promise<PrintedView> {
-  const { foldedWakeups, wakeupLines, Wakeups } = await import("@perfdata/report/sched-wakeups");
+  const { foldedWakeups, wakeupLines, Wakeups } = await import("@perfdata/report/contention");
   const view = new Wakeups();
   return {
     view,

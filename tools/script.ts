@@ -1,17 +1,11 @@
 /** `script`: prints samples as `perf script` does. */
 import { misleadingLines, remedyText, trustLines, unverifiedLines } from "@perfdata/report/trust";
-import type { ByteSource, PerfEvent } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import {
-  asksFor,
-  parseFields,
-  refuseOfTraces,
-  SCRIPT_FIELDS,
-} from "@perfdata/export/script-fields";
-import { runEngine } from "@perfdata/session/engine";
-import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/pt/samples";
-import { unwoundText } from "@perfdata/session/unwind-text";
+import type { ByteSource } from "@perfdata/format/bytes";
+import { PerfDataReader, type PerfEvent } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { asksFor, parseFields, refuseOfTraces, SCRIPT_FIELDS } from "@perfdata/export/script";
+import { runEngine, unwoundText } from "@perfdata/session";
+import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/pt";
 import {
   aboutAsync,
   complain,
@@ -43,7 +37,7 @@ import {
   type ScriptMade,
   wrongField,
 } from "./shared/script_by_windows.ts";
-import { SHOW_FLAGS, shownRecords } from "@perfdata/dump/shown-records";
+import { SHOW_FLAGS, shownRecords } from "@perfdata/dump";
 
 /** Columns of an object in a call trace, as perf has them. */
 const OBJECT_WIDTH = 50;

@@ -1,11 +1,20 @@
 /** `slice`: keeps a part of a recording. */
-import { type AuxPlan, hasAuxtrace, type NotCut, planAuxCut } from "@perfdata/edit/aux-cut";
-import { copyRecording, Slice, type SliceFilter } from "@perfdata/edit";
-import { mayHaveOffCpuSamples } from "@perfdata/format/off-cpu";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
-import { PerfDataWriter } from "@perfdata/format";
-import type { PerfDataReader } from "@perfdata/format/reader";
-import { runEngine } from "@perfdata/session/engine";
+import {
+  type AuxPlan,
+  hasAuxtrace,
+  type NotCut,
+  planAuxCut,
+  Slice,
+  type SliceFilter,
+} from "@perfdata/edit/slice";
+import { copyRecording } from "@perfdata/edit";
+import {
+  mayHaveOffCpuSamples,
+  type PerfDataReader,
+  PerfDataWriter,
+} from "@perfdata/format/records";
+import { PERF_SAMPLE_READ } from "@perfdata/format/constants";
+import { runEngine, splitEvents } from "@perfdata/session";
 import {
   aboutAsync,
   complain,
@@ -20,7 +29,6 @@ import { share, summary, writeRecording } from "./shared/edited_file.ts";
 import { OUTPUT_FLAGS, SAMPLE_FLAGS, SYMBOL_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { givenFilters, nameFilters, parseNames } from "./shared/sample_flags.ts";
-import { splitEvents } from "@perfdata/session/name-list";
 import { chosenSamples, looks, type Opened, openTwice } from "./shared/chosen.ts";
 import { given } from "./shared/record_flags.ts";
 import { whyNothing } from "./shared/nothing.ts";

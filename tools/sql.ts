@@ -1,5 +1,5 @@
 /** `sql`: answers questions about recordings in SQL. */
-import { ASKED_TABLES, TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
+import { ASKED_TABLES, TABLES, TABLES_VERSION } from "@perfdata/tables";
 import { about, complain, InputError, oneFile, UsageError } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { SYMBOL_FLAGS } from "./shared/flag_sets.ts";
@@ -161,7 +161,7 @@ async function engine(job: SqlJob): Promise<number> {
 
 /** Gives the answer its name. */
 async function moveResult({ scratch }: SqlJob, path: string, force: boolean): Promise<void> {
-  const { newFile } = await import("@perfdata/format/file-sink");
+  const { newFile } = await import("@perfdata/format/files");
   about(path, () => {
     using file = newFile(path, { force });
     using result = Deno.openSync(`${scratch}/result.parquet`);

@@ -1,9 +1,15 @@
 /** Prints what `perf stat record` counted: `deno run stat FILE`. */
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { jsonLine } from "@perfdata/report/json-line";
-import { analyzeStat, STAT_GROUPINGS } from "@perfdata/report/stat";
-import { STAT_COLUMNS, statCells, statRow, StatText } from "@perfdata/report/stat-text";
+import { openSource } from "@perfdata/format/files";
+import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
+import { jsonLine } from "@perfdata/format/bytes";
+import {
+  analyzeStat,
+  STAT_COLUMNS,
+  STAT_GROUPINGS,
+  statCells,
+  statRow,
+  StatText,
+} from "@perfdata/report/figures";
 import {
   about,
   aboutAsync,
@@ -20,7 +26,6 @@ import { type Command, command, main } from "./shared/command.ts";
 import { FORCE_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { csvText } from "./shared/csv.ts";
-import { featuresFirst } from "@perfdata/format/spool";
 import { writeRow } from "./shared/styled.ts";
 
 const HELP: Help = {
@@ -64,7 +69,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     const progress = new Progress("stat", reader.fileSize);
     const plot = svg === undefined
       ? undefined
-      : new (await import("@perfdata/report/stat-plot")).StatPlot();
+      : new (await import("@perfdata/report/figures")).StatPlot();
     const text = new StatText();
     let isFirst = true;
     const report = await analyzeStat(reader, {

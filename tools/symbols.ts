@@ -1,7 +1,7 @@
 /**
  * `symbols`: bundles the symbols of a recording, shows how far they can be trusted, and downloads missing ones.
  */
-import { entryJson, entryText } from "@perfdata/symbols/bundle-text";
+import { Demangler, entryJson, entryText, type SymbolResolver } from "@perfdata/symbols";
 import {
   FETCH,
   percent,
@@ -12,17 +12,13 @@ import {
   unwoundStacks,
   unwoundTable,
 } from "@perfdata/report/trust";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import {
-  bundleSymbols,
-  type RecordedAddresses,
-  recordedAddresses,
-  type SymbolTrust,
-  symbolTrust,
-} from "@perfdata/session/symbols";
-import { Demangler, type RecordedMachine, type SymbolResolver } from "@perfdata/symbols";
-import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { bundleSymbols } from "@perfdata/session/symbols";
+import { type RecordedAddresses, recordedAddresses } from "@perfdata/session/code";
+import { type SymbolTrust, symbolTrust } from "@perfdata/session";
+import type { RecordedMachine } from "@perfdata/symbols/resolver";
+import { BundleError, openBundle } from "@perfdata/symbols/files";
 import {
   about,
   aboutAsync,

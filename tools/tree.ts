@@ -1,7 +1,6 @@
 /** `tree`: prints callers and callees. */
-import { callTree } from "@perfdata/export/tree";
-import { visible } from "@perfdata/format/visible";
-import { nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree-text";
+import { callTree, nestedTree, shownTree, treeLines, treeRows } from "@perfdata/export/tree";
+import { visible } from "@perfdata/format/bytes";
 import { aboutAsync, complain, oneFile, parseWord, writeLine, writeOut } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { COLOR_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";

@@ -1,12 +1,9 @@
 /** `view`: shows a recording in a browser, or writes it as one page. */
-import { isRandomAccess } from "@perfdata/format";
-import { EventLoopTurns } from "@perfdata/format/event-loop";
-import { openSource } from "@perfdata/format/file-source";
-import { shownEvents } from "@perfdata/profile/chosen-event";
-import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
-import { VIEW_PARTS } from "@perfdata/export/page-asset";
-import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";
-import { pageText, reportText } from "@perfdata/export/page-text";
+import { EventLoopTurns, isRandomAccess } from "@perfdata/format/bytes";
+import { openSource } from "@perfdata/format/files";
+import { type ProfileWeight, shownEvents } from "@perfdata/profile";
+import { VIEW_PARTS } from "@perfdata/export/page";
+import { pageText, reportText, type ViewProfile, viewProfile } from "@perfdata/export/tree";
 import { CodeService } from "../view/recording/code_service.ts";
 import { PtService } from "../view/recording/pt_service.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";

@@ -7,19 +7,45 @@
  *
  * usage: deno run -A view/build.ts [--check | --page FOLDER]
  */
-import { type PageParts, pageText } from "@perfdata/export/page-text";
+import { type PageParts, pageText } from "@perfdata/export/tree";
+import { sideEffectsOf } from "../publish/side_effects.ts";
 
 const root = new URL("../", import.meta.url);
 const TARGET = new URL("packages/export/page/page_asset.ts", root);
 
+/**
+ * Copies the modules into a folder where each package says what a bundler may leave out: all modules of which nothing
+ * is used. It says so in `package.json`, and none is in the repository.
+ */
+function copied(folder: string): void {
+  const copy = (path: string) => {
+    Deno.mkdirSync(`${folder}/${path}`, { recursive: true });
+    for (const { name, isDirectory } of Deno.readDirSync(new URL(path, root))) {
+      if (isDirectory && name !== "testing") copy(`${path}/${name}`);
+      if (!/\.(tsx?|json)$/.test(name) || /(_test|testing)\.tsx?$/.test(name)) continue;
+      Deno.copyFileSync(new URL(`${path}/${name}`, root), `${folder}/${path}/${name}`);
+    }
+  };
+  for (const path of ["packages", "view"]) copy(path);
+  const { workspace, imports } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
+  const config = { workspace, imports, nodeModulesDir: "none" };
+  Deno.writeTextFileSync(`${folder}/deno.json`, JSON.stringify(config));
+  Deno.copyFileSync(new URL("deno.dev.lock", root), `${folder}/deno.lock`);
+  for (const { name } of Deno.readDirSync(new URL("packages/", root))) {
+    const sideEffects = sideEffectsOf(new URL(`packages/${name}/`, root));
+    const manifest = { name: `@perfdata/${name}`, type: "module", sideEffects };
+    Deno.writeTextFileSync(`${folder}/packages/${name}/package.json`, JSON.stringify(manifest));
+  }
+}
+
 /** Bundles a module with its imports; returns `undefined` and prints the reason if this machine cannot. */
 async function bundled(module: string): Promise<string | undefined> {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-page-" });
+  using _removed = { [Symbol.dispose]: () => Deno.removeSync(folder, { recursive: true }) };
+  copied(folder);
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["bundle", "--quiet", "--lock=deno.dev.lock", "--platform", "browser", "--minify"],
-      module,
-    ],
-    cwd: root,
+    args: ["bundle", "--quiet", "--platform", "browser", "--minify", module],
+    cwd: folder,
     env: { NO_COLOR: "1" },
   }).output();
   const text = new TextDecoder();

@@ -1,6 +1,6 @@
-import type { Diagnostics, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
-import type { OrderStats } from "@perfdata/session/order";
+import type { Diagnostics } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { type OrderStats, runEngine } from "@perfdata/session";
 import type { BundlePlaceSymbols } from "@perfdata/session/symbols";
 import { readBefore } from "./text/before.ts";
 import { DumpConsumer } from "./dump_consumer.ts";

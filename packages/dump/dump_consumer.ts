@@ -1,11 +1,5 @@
-import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
-import { type Payload } from "@perfdata/format/batch";
-import { PERF_SAMPLE_CPU, PERF_SAMPLE_READ, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
-import { type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { trailerEnd } from "@perfdata/format/record";
-import { decodeFeature } from "@perfdata/format/features";
 import {
+  HEADER_BUILD_ID,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
@@ -17,16 +11,29 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_TEXT_POKE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { putAscii } from "@perfdata/format/text-bytes";
-import type { Engine, Needs } from "@perfdata/session/engine";
-import type { Applied } from "@perfdata/session/history";
-import type { Machine } from "@perfdata/session/machine";
-import { isTimeOrdered } from "@perfdata/session/order";
-import type { Run } from "@perfdata/session/run";
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format/constants";
+import {
+  type Payload,
+  type PerfDataReader,
+  type PerfEvent,
+  RecordCodec,
+  trailerEnd,
+} from "@perfdata/format/records";
+import { floatAt, intAt, putAscii } from "@perfdata/format/bytes";
+import { decodeFeature } from "@perfdata/format/features";
+import {
+  type Applied,
+  type Engine,
+  isTimeOrdered,
+  type Machine,
+  type Needs,
+  type Run,
+} from "@perfdata/session";
 import type { TextConsumer } from "@perfdata/session/workers";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
-import { USER_RECORDS } from "@perfdata/user-records";
+import { PERF_AUXTRACE_INTEL_PT, USER_RECORDS } from "@perfdata/user-records";
 import { putAuxPayload, putAuxSample } from "./aux_text/aux_payload.ts";
 import { CounterMoves } from "./text/counter_moves.ts";
 import type { DumpOptions } from "./dump.ts";

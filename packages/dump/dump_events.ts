@@ -1,8 +1,10 @@
-import { IdMap } from "@perfdata/format/id-map";
-import { HEADER_AUXTRACE, HEADER_BRANCH_STACK } from "@perfdata/format/feature-names";
-import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { type PerfDataReader, type PerfEvent } from "@perfdata/format";
-import { type SampleLayout } from "@perfdata/format/sample-layout";
+import { IdMap } from "@perfdata/format/bytes";
+import {
+  HEADER_AUXTRACE,
+  HEADER_BRANCH_STACK,
+  PERF_SAMPLE_STACK_USER,
+} from "@perfdata/format/constants";
+import type { PerfDataReader, PerfEvent, SampleLayout } from "@perfdata/format/records";
 import type { SampleText } from "./text/sample_text.ts";
 
 /** An event, with the number of printed samples. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { bytesSource, PerfDataError, PerfDataReader } from "@perfdata/format";
+import { bytesSource, PerfDataError } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { dump, type DumpOptions } from "./dump.ts";
 
 const fixtures = new URL("../../fixtures/", import.meta.url);

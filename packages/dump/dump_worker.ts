@@ -1,5 +1,5 @@
 // Uses Deno's workers and files: writes the text of a dump's windows (see parallel.ts).
-import { openSource } from "@perfdata/format/file-source";
+import { openSource } from "@perfdata/format/files";
 import { serveText } from "@perfdata/session/workers";
 import { type DumpAbout, DumpConsumer } from "./dump_consumer.ts";
 

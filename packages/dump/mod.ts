@@ -5,7 +5,37 @@
  * @module
  */
 export { dump, type DumpOptions, type DumpStats } from "./dump.ts";
-export { headerLines } from "./header/header_text.ts";
+export { headerLines, type HeaderOptions } from "./header/header_text.ts";
 export { hexOfRecord } from "./hex/hex_record.ts";
-export { hexText } from "./hex/hex_text.ts";
-export { type RecordsOptions, writeRecords } from "./records/records.ts";
+export {
+  clip,
+  HEX_SECTIONS,
+  type HexOptions,
+  type HexRun,
+  MAX_STRUCTURE,
+  PART,
+} from "./hex/hex_run.ts";
+export { hexRuns, hexStructures } from "./hex/hex_runs.ts";
+export { hexText, type HexTextOptions } from "./hex/hex_text.ts";
+export {
+  dumpRecordName,
+  isRecordName,
+  recordNames,
+  recordTypeOfName,
+} from "./records/perf_record_names.ts";
+export { isFiltered, isWanted, type RecordFilter } from "./records/record_filter.ts";
+export { RecordLines, recordThread } from "./records/record_line.ts";
+export {
+  type CsvLine,
+  type RecordsFilter,
+  type RecordsOptions,
+  type RecordSymbols,
+  writeRecords,
+} from "./records/records.ts";
+export type { U64Style } from "./records/records_json.ts";
+export {
+  type RecordsToShow,
+  SHOW_FLAGS,
+  type ShowFlag,
+  shownRecords,
+} from "./records/shown_records.ts";

@@ -5,16 +5,17 @@
  *
  * @module
  */
-import { HEADER_AUXTRACE } from "@perfdata/format/feature-names";
-import { PERF_SAMPLE_AUX, PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
-import { type PerfDataReader } from "@perfdata/format";
-import { writeStdout } from "@perfdata/format/file-sink";
 import {
+  HEADER_AUXTRACE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/format/record-types";
+  PERF_SAMPLE_AUX,
+  PERF_SAMPLE_READ,
+} from "@perfdata/format/constants";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { writeStdout } from "@perfdata/format/files";
 import { textOfFile } from "@perfdata/session/workers";
 import { readBefore } from "./text/before.ts";
 import { dump, type DumpOptions, type DumpStats } from "./dump.ts";

@@ -1,6 +1,6 @@
 /** Helpers of this package's tests. */
-import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/records";
+import { fileSource } from "@perfdata/format/files";
 
 /** The existing recordings: fixtures, and the corpus if it is installed. */
 export async function recordings(): Promise<string[]> {

@@ -3,8 +3,9 @@
  *
  * @module
  */
-export { AddBuildIds } from "./copy/build_ids.ts";
+export { AddBuildIds, filesWithoutBuildId, KERNEL } from "./copy/build_ids.ts";
 export { ByteOrder } from "./copy/byte_order.ts";
+export { CompressedOutput } from "./copy/compress.ts";
 export {
   type CopyOptions,
   copyRecording,
@@ -12,11 +13,26 @@ export {
   DROP,
   type Edit,
   KEEP,
+  type Verdict,
 } from "./copy/copy.ts";
-export { InjectJit } from "./inject/inject_jit.ts";
-export { type MergeOptions, mergeRecordings } from "./merge/merge.ts";
-export { FileOutput, PipeOutput } from "./copy/recording_output.ts";
-export { Redact, type RedactOptions } from "./redact/redact.ts";
-export { repairRecording } from "./repair/repair.ts";
-export { Slice, type SliceFilter } from "./slice/slice.ts";
-export { SpeSamples } from "./inject/spe_samples.ts";
+export { ForPerf, type PerfKnowledge, perfKnowledge } from "./copy/for_perf.ts";
+export type { JoinedChains } from "./copy/joined_chains.ts";
+export {
+  FileOutput,
+  type Loss,
+  OF_COMPRESSION,
+  PipeOutput,
+  type RecordingHead,
+  type RecordingOutput,
+} from "./copy/recording_output.ts";
+export { formatsOnly } from "./redact/kept_tracing_data.ts";
+export { Pseudonyms } from "./redact/pseudonym.ts";
+export {
+  Redact,
+  type Redaction,
+  REDACTIONS,
+  type RedactOptions,
+  type RedactStats,
+} from "./redact/redact.ts";
+export { TextSearch } from "./redact/search_text.ts";
+export { type LostRange, repairRecording, type RepairReport } from "./repair/repair.ts";

@@ -4,15 +4,47 @@
  *
  * @module
  */
-export { annotate } from "./code/annotate.ts";
-export { diff } from "./diff/diff.ts";
-export { flameData } from "./flame/flame_data.ts";
-export { flameSvg } from "./flame/flame_svg.ts";
-export { callgrind } from "./formats/callgrind.ts";
-export { chrome } from "./formats/chrome.ts";
-export { firefox } from "./formats/firefox.ts";
-export { folded } from "./formats/folded.ts";
-export { perfetto } from "./formats/perfetto.ts";
-export { pprof } from "./formats/pprof.ts";
-export { speedscope } from "./formats/speedscope.ts";
-export { type CallTree, callTree } from "./tree/call_tree.ts";
+export { BranchCounts, type BranchPart } from "./branches/branch_counts.ts";
+export {
+  type BinaryBranches,
+  binaryBranches,
+  bolt,
+  type BranchPlaces,
+  linkedAddress,
+  profgen,
+} from "./branches/branch_profile.ts";
+export { CodeSteps } from "./branches/code_steps.ts";
+export {
+  type BinarySamples,
+  binarySamples,
+  boltSamples,
+  type PlaceSamples,
+} from "./branches/sample_fdata.ts";
+export {
+  discriminatorOf,
+  type FunctionSamples,
+  lineOffsetOf,
+  type LineSamples,
+  locationOf,
+  type ProfileDwarf,
+  type SampleProfile,
+  sampleProfile,
+} from "./branches/sample_profile.ts";
+export { autofdoBinary } from "./branches/sample_profile_binary.ts";
+export { autofdoText } from "./branches/sample_profile_text.ts";
+export type { CallWriter } from "./formats/call_writer.ts";
+export { callgrind, type CallgrindOptions } from "./formats/callgrind.ts";
+export { chrome, type ChromeOptions } from "./formats/chrome.ts";
+export { firefox, type FirefoxOptions } from "./formats/firefox.ts";
+export {
+  breakpadId,
+  type FirefoxTable,
+  type FirefoxTables,
+  firefoxTables,
+} from "./formats/firefox_tables.ts";
+export { folded, type FoldedOptions } from "./formats/folded.ts";
+export { MessageBytes } from "./formats/message_bytes.ts";
+export { otlp, type OtlpOptions } from "./formats/otlp.ts";
+export { perfetto, type PerfettoOptions } from "./formats/perfetto.ts";
+export { pprof, type PprofOptions } from "./formats/pprof.ts";
+export { speedscope, type SpeedscopeOptions } from "./formats/speedscope.ts";

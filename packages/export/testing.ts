@@ -1,7 +1,5 @@
 /** Helpers of this package's tests: a profile to write, and programs that read it. */
-import type { Profile } from "@perfdata/profile/profile";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
+import { FUNCTION_KIND, type Profile, ProfileBuilder } from "@perfdata/profile";
 
 /** A sample in plain form, with names from the outermost caller inwards. */
 export interface PlainSample {

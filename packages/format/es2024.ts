@@ -19,7 +19,7 @@ export interface Settleable<T> {
  *
  * @example
  * ```ts
- * import { settleable } from "@perfdata/format/es2024";
+ * import { settleable } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const { promise, resolve } = settleable<number>();
@@ -42,7 +42,7 @@ export function settleable<T>(): Settleable<T> {
  *
  * @example
  * ```ts
- * import { groupBy } from "@perfdata/format/es2024";
+ * import { groupBy } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([...groupBy([3, 1, 5, 4], (n) => n % 2)], [[1, [3, 1, 5]], [0, [4]]]);

@@ -6,16 +6,81 @@
  *
  * @module
  */
-export { decodePackets, decodePacketStream } from "./packets/decode_packets.ts";
-export { encodePacket, encodePackets } from "./packets/encode_packet.ts";
 export { BlockCache } from "./flow/block_cache.ts";
-export { FlowDecoder } from "./flow/flow_decoder.ts";
-export { FlowError, FlowEvent } from "./flow/flow_event.ts";
-export { PathTable } from "./flow/path_table.ts";
-export type { Packet } from "./packets/packet.ts";
-export { PacketDecoder } from "./packets/packet_decoder.ts";
+export {
+  bytesRange,
+  type CodeRange,
+  type CodeSpace,
+  type CodeWindow,
+  compareAddress,
+  fixedSpace,
+  offsetIn,
+} from "./flow/code.ts";
+export {
+  FlowCache,
+  type FlowCounts,
+  FlowDecoder,
+  type FlowOptions,
+  type FlowSink,
+  FlowStatus,
+} from "./flow/flow_decoder.ts";
+export { FLOW_ERROR_TEXT, FlowError, FlowEvent } from "./flow/flow_event.ts";
+export { isRealCall, PathEnd, pathSlot, PathTable } from "./flow/path_table.ts";
+export { type ClockRatios, TimeKeeper } from "./flow/time_keeper.ts";
+export {
+  decodePackets,
+  decodePacketStream,
+  type LocatedPacket,
+  packetOf,
+} from "./packets/decode_packets.ts";
+export {
+  type CompressedIp,
+  compressIp,
+  encodePacket,
+  encodePackets,
+} from "./packets/encode_packet.ts";
+export type {
+  BadPacket,
+  BbpPacket,
+  BepPacket,
+  BipPacket,
+  CbrPacket,
+  CfePacket,
+  CycPacket,
+  EvdPacket,
+  ExstopPacket,
+  IpCompression,
+  IpPacket,
+  MntPacket,
+  ModeExecPacket,
+  ModeTsxPacket,
+  MtcPacket,
+  MwaitPacket,
+  OvfPacket,
+  Packet,
+  PadPacket,
+  PipPacket,
+  PsbendPacket,
+  PsbPacket,
+  PtwPacket,
+  PwrePacket,
+  PwrxPacket,
+  TmaPacket,
+  TntPacket,
+  TraceStopPacket,
+  TrigPacket,
+  TscPacket,
+  VmcsPacket,
+} from "./packets/packet.ts";
+export { PacketDecoder, type PacketDecoderOptions } from "./packets/packet_decoder.ts";
 export { PacketKind } from "./packets/packet_kind.ts";
-export { PerfText } from "./text/perf_text.ts";
 export { findPsb, PSB_SIZE } from "./packets/psb.ts";
-export { PtdumpText } from "./text/ptdump_text.ts";
-export { InsnDecoder } from "./x86/insn_decoder.ts";
+export { PERF_TEXT_ROOM, PerfText, perfText, perfTextHeading } from "./text/perf_text.ts";
+export {
+  PTDUMP_TEXT_ROOM,
+  PtdumpText,
+  ptdumpText,
+  type PtdumpTextOptions,
+} from "./text/ptdump_text.ts";
+export { InsnDecoder, type InsnMode } from "./x86/insn_decoder.ts";
+export { InsnKind } from "./x86/insn_kind.ts";

@@ -1,7 +1,6 @@
-import type { PerfDataReader } from "@perfdata/format/reader";
-import { isTimeWeight } from "@perfdata/profile/profile";
-import type { SampleCollector } from "@perfdata/profile/sample-collector";
-import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { isTimeWeight, type SampleCollector } from "@perfdata/profile";
+import { type Engine, type EngineOptions, runEngine } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 
 /** How {@linkcode collect} goes through a recording. */

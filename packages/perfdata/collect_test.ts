@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
+import { PerfDataReader } from "@perfdata/format/records";
 import { profileColumns, SampleCollector } from "@perfdata/profile";
 import { SymbolResolver } from "@perfdata/symbols";
 import { collect } from "./collect.ts";
-import { pathSource } from "./files.ts";
+import { pathSource } from "./doors/files.ts";
 
 const RECORDED = new URL("../../fixtures/recorded/", import.meta.url).pathname;
 

@@ -18,5 +18,5 @@
 export * from "./open.ts";
 export * from "./recording.ts";
 export * from "./sample_frames.ts";
-export type { ExportFormat } from "@perfdata/export/formats";
-export { type ErrorPlace, PerfDataError, type PerfDataErrorCode } from "@perfdata/format";
+export type { ExportFormat } from "@perfdata/export/tree";
+export { type ErrorPlace, PerfDataError, type PerfDataErrorCode } from "@perfdata/format/bytes";

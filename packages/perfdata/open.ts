@@ -3,10 +3,9 @@ import {
   bytesSource,
   type Diagnostics,
   PerfDataError,
-  PerfDataReader,
   type RandomAccessSource,
-} from "@perfdata/format";
-import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
+} from "@perfdata/format/bytes";
+import { expandedStream, fileCompression, PerfDataReader } from "@perfdata/format/records";
 import type { SymbolFiles } from "@perfdata/symbols";
 import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
 import { Recording } from "./recording.ts";

@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { PerfDataError, PerfDataReader } from "@perfdata/format";
+import { PerfDataError } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { copyRecording, DROP, FileOutput, KEEP } from "@perfdata/edit";
 import { ignored } from "../../tests/support/ignored.ts";
 import { noPerf, perfText } from "../../tests/support/perf.ts";
-import { pathSink, pathSource } from "./files.ts";
+import { pathSink, pathSource } from "./doors/files.ts";
 import { open, type OpenOptions, type RecordingInput } from "./mod.ts";
 
 const recorded = (name: string) =>

@@ -1,17 +1,14 @@
-import type { AuxStream } from "@perfdata/session";
-import type { SampleCollector } from "@perfdata/profile";
+import type { AuxStream } from "@perfdata/session/auxtrace";
+import type { Profile, SampleCollector } from "@perfdata/profile";
 import type { CopyStats, Edit } from "@perfdata/edit";
-import type { CallTree, CallTreeOptions } from "@perfdata/export/tree";
-import { memorySink, PerfDataReader } from "@perfdata/format";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { EventLoopTurns } from "@perfdata/format/event-loop";
-import type { Profile } from "@perfdata/profile/profile";
+import type { CallTree, CallTreeOptions, ExportFormat } from "@perfdata/export/tree";
+import { EventLoopTurns, floatAt, intAt, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
-import type { RecordingInfo } from "@perfdata/report/info";
-import type { Engine, EngineOptions } from "@perfdata/session/engine";
+import type { RecordingInfo } from "@perfdata/report/figures";
+import type { Engine, EngineOptions } from "@perfdata/session";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
-import type { ExportFormat } from "@perfdata/export/formats";
 import { ownProcess } from "./files/node_fs.ts";
 import type { Frame } from "./sample_frames.ts";
 import type { OpenOptions, Reopenable } from "./open.ts";
@@ -104,7 +101,7 @@ export class Recording implements Disposable {
    */
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
-    const { recordingInfo } = await import("@perfdata/report/info");
+    const { recordingInfo } = await import("@perfdata/report/figures");
     const info = await recordingInfo(reader, this.#progressIn(reader));
     this.#options.progress?.(1);
     return info;
@@ -120,7 +117,7 @@ export class Recording implements Disposable {
     const sort = shown.sort ?? [];
     const [{ areOfBranches, areOfMemory, sampleKeys }, { functionTable }, { SampleCollector }] =
       await Promise.all([
-        import("@perfdata/report/function-keys"),
+        import("@perfdata/report"),
         import("@perfdata/report"),
         import("@perfdata/profile"),
       ]);
@@ -221,7 +218,7 @@ export class Recording implements Disposable {
     const profile = await this.profile(filter === undefined ? {} : { filter });
     const { callTree } = await import("@perfdata/export/tree");
     if (how.event !== undefined) return callTree(profile, { ...how, event: how.event });
-    const { shownEvents } = await import("@perfdata/profile/chosen-event");
+    const { shownEvents } = await import("@perfdata/profile");
     return callTree(shownEvents(profile), { ...how, event: 0 });
   }
 
@@ -273,7 +270,7 @@ export class Recording implements Disposable {
    * ```
    */
   async *exportAs(format: ExportFormat): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
-    const { formatOf, FORMATS } = await import("@perfdata/export/formats");
+    const { formatOf, FORMATS } = await import("@perfdata/export/tree");
     const found = formatOf(format);
     if (found === undefined) {
       const known = Object.keys(FORMATS).join(", ");

@@ -1,5 +1,5 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
+import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile";
 
 /** A function in a stack. */
 export interface Frame {

@@ -4,11 +4,100 @@
  *
  * @module
  */
-export { ProfileBuilder } from "./collecting/profile_builder.ts";
+export {
+  type CollectedPart,
+  type CollectedSwitch,
+  type CollectOptions,
+  type EventTotal,
+  type SampleKeys,
+  STAND_IN,
+  type TakenRows,
+} from "./collecting/collect_options.ts";
+export { CollectedRows, type RowSample } from "./collecting/collected_rows.ts";
+export {
+  type BuilderFrame,
+  type BuilderSample,
+  type ProfileAbout,
+  ProfileBuilder,
+} from "./collecting/profile_builder.ts";
+export { ptProfile, type PtProfileSource } from "./collecting/pt_profile.ts";
 export {
   profileColumns,
+  type ProfileNames,
   type ProfileOptions,
   recordedProfile,
 } from "./collecting/recorded_profile.ts";
 export { SampleCollector } from "./collecting/sample_collector.ts";
-export { type Profile, totals } from "./columns/profile.ts";
+export {
+  DETAIL_COLUMNS,
+  DETAIL_SOURCES,
+  type DetailColumn,
+  type DetailKeys,
+  type DetailsPart,
+  type RecordedColumn,
+  SampleDetails,
+  type TraceTexts,
+} from "./collecting/sample_details.ts";
+export type { TimedPart } from "./collecting/timed_rows.ts";
+export { FloatColumn, IntColumn } from "./columns/columns.ts";
+export { NodeTable } from "./columns/node_table.ts";
+export {
+  type FrameColumns,
+  FUNCTION_KIND,
+  type FunctionColumns,
+  functionName,
+  functionNames,
+  isTimeWeight,
+  markedName,
+  type PlaceColumns,
+  type Profile,
+  PROFILE_WEIGHTS,
+  type ProfileEvent,
+  type ProfileObject,
+  type ProfileSwitch,
+  type ProfileThread,
+  type ProfileTotal,
+  type ProfileWeight,
+  profileWeight,
+  type SampleColumns,
+  type StackColumns,
+  totals,
+  unnamedCode,
+  UNVERIFIED_MARK,
+} from "./columns/profile.ts";
+export { type NamesById, type ThreadNames, threadNames } from "./columns/thread_names.ts";
+export { ThreadTable } from "./columns/thread_table.ts";
+export { comparable, type ComparableProfiles } from "./importing/comparable.ts";
+export {
+  IMPORTED_KIND_BYTES,
+  type ImportedKind,
+  importedKind,
+  type ImportOptions,
+  importProfile,
+} from "./importing/import_profile.ts";
+export { type NamedPlaces, namePlaces } from "./names/profile_names.ts";
+export { runFunction, runObject } from "./names/run_names.ts";
+export { type ColorMode, painted, shareStyle, type Style } from "./text/colors.ts";
+export { shortName, shortNames } from "./text/short_names.ts";
+export {
+  chooseEvent,
+  type ChosenEvent,
+  eventCounts,
+  eventLabel,
+  type JoinedEvents,
+  joinedEvents,
+  joinPmus,
+  mainEventFirst,
+  pmuOf,
+  shownEvents,
+} from "./views/chosen_event.ts";
+export { filterProfile, pickSamples, type ProfileFilter } from "./views/filter_profile.ts";
+export {
+  depthFirst,
+  type FrameStackOptions,
+  type FrameStacks,
+  frameStacks,
+  ranks,
+} from "./views/frame_stacks.ts";
+export { groupSamples, type SampleGroup } from "./views/group_samples.ts";
+export { withStateFrames } from "./views/state_frames.ts";

@@ -1,10 +1,12 @@
 // Small recordings for the tests of this package: samples and mappings laid out by hand.
-import { bytesSource, emptyAttr, PerfDataReader, type PerfEventAttr } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, type PerfEventAttr } from "@perfdata/format/records";
 import { SampleCollector } from "./collecting/sample_collector.ts";
 import { profileColumns, recordedProfile } from "./collecting/recorded_profile.ts";
-import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
-import { SymbolBundle, SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
-import type { Resolution, SymbolObject } from "@perfdata/symbols";
+import { type Engine, type EngineOptions, runEngine } from "@perfdata/session";
+import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import type { Resolution, SymbolObject } from "@perfdata/symbols/resolver";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { type ProfileOptions } from "./collecting/recorded_profile.ts";
 import type { Profile } from "./columns/profile.ts";

@@ -1,17 +1,27 @@
 /**
- * Decodes the Intel PT of a recording: threads, executed code, times, calls.
+ * The Intel PT of a recording: which samples are asked of it, its clocks, and rows of samples.
  *
- * {@linkcode decodePt} follows the code by the packets of all buffers and reports what ran to a sink:
- * {@linkcode PtCalls} here, rows of lists in `@perfdata/pt/lists`, samples as with `--itrace` in
- * `@perfdata/pt/samples`.
+ * `decodePt` of `@perfdata/pt/decode` follows the code of `@perfdata/pt/code` by the packets of all
+ * buffers and reports what ran to a sink: calls, rows of lists, samples as with `--itrace`.
  *
  * @module
  */
-export { PtCalls } from "./calls/pt_calls.ts";
-export { bundledCode } from "./code/pt_bundle.ts";
-export { PtCode } from "./code/pt_code.ts";
-export { PtNames } from "./code/pt_names.ts";
-export { PtSideband } from "./code/pt_sideband.ts";
-export { PtTrace } from "./code/pt_trace.ts";
-export { PtClock } from "./decode/pt_clock.ts";
-export { decodePt } from "./decode/pt_run.ts";
+export { clockRatios, PtClock } from "./decode/pt_clock.ts";
+export { pieceEnd, type StreamPlace } from "./decode/pt_pieces.ts";
+export {
+  DEFAULT_ITRACE,
+  type ItraceOptions,
+  type ItracePeriod,
+  parseItrace,
+} from "./samples/itrace.ts";
+export {
+  BRANCH_WORDS,
+  CHAIN_WORDS,
+  DATA_WORDS,
+  ERROR_TEXTS,
+  IP_FLAG,
+  PtSampleRows,
+  SAMPLE,
+  SAMPLE_WORD,
+  SAMPLE_WORDS,
+} from "./samples/pt_sample_rows.ts";

@@ -1,5 +1,5 @@
 // Small traces for the tests of this package: packets and the bytes of their code, laid out by hand.
-import { bytesSource } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
 import { encodePackets, type Packet } from "@perfdata/intel-pt";
 import { SymbolResolver } from "@perfdata/symbols";
 import {

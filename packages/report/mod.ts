@@ -3,12 +3,91 @@
  *
  * @module
  */
-export type { FunctionOptions, FunctionRow } from "./functions/function_options.ts";
-export { FunctionTable, functionTable } from "./functions/functions.ts";
+export { DEEPEST_FIELD, fieldAt } from "./data-types/data_field.ts";
+export type {
+  DataDecoder,
+  DataInsn,
+  InsnEffect,
+  InsnFlow,
+  MemoryOperand,
+} from "./data-types/data_insn.ts";
+export {
+  countTypes,
+  type ListedField,
+  listFields,
+  type TypeCount,
+  type TypeCounts,
+} from "./data-types/data_type_table.ts";
+export {
+  type CodeReader,
+  DATA_CAUSES,
+  type DataAccess,
+  type DataCause,
+  DataTypes,
+} from "./data-types/data_types.ts";
+export { addCount, type DataCount, TypeSums, type UnknownTypes } from "./data-types/type_sums.ts";
+export { CommTable } from "./functions/comm_table.ts";
+export {
+  type ChainOrder,
+  type FunctionChain,
+  FunctionChains,
+} from "./functions/function_chains.ts";
+export type {
+  BranchEnd,
+  ContextColumn,
+  End,
+  FineColumn,
+  NameColumn,
+  OrderColumn,
+  SortKey,
+} from "./functions/function_columns.ts";
+export {
+  areOfBranches,
+  areOfMemory,
+  areOfTypes,
+  FUNCTION_KEYS,
+  type FunctionKey,
+  keyOrder,
+  keysOf,
+  keyValue,
+  markedText,
+  nameText,
+  sampleKeys,
+  SORT_KEYS,
+} from "./functions/function_keys.ts";
+export {
+  type CodePlaces,
+  type LookedUpCode,
+  type LookedUpPlaces,
+  lookUpCounted,
+  lookUpUses,
+  type NameNeeds,
+  PlaceNames,
+  type Show,
+} from "./functions/function_names.ts";
+export { FunctionNumbers, LEVEL, levelOf } from "./functions/function_numbers.ts";
+export type { FunctionOptions, FunctionRow, NameFilter } from "./functions/function_options.ts";
+export {
+  functionCells,
+  functionCsvColumns,
+  functionJson,
+  functionLines,
+  functionText,
+  type FunctionTextOptions,
+  percentText,
+} from "./functions/function_text.ts";
+export {
+  type CountedCode,
+  type CountedSamples,
+  FunctionTable,
+  functionTable,
+  nameNeeds,
+} from "./functions/functions.ts";
 export {
   functions,
   type FunctionsOptions,
   type NamedFunctionRow,
 } from "./functions/functions_of.ts";
-export { Overview } from "./processes.ts";
-export { analyzeRate, type RateOptions, type RateReport } from "./rate/rate.ts";
+export { type ProfileFunctions, profileFunctions } from "./functions/profile_functions.ts";
+export { TraceBranchSamples, tracePlaces } from "./functions/trace_branches.ts";
+export { distinct, textRanks, Texts } from "./numbered_texts.ts";

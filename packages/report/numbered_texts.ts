@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 
 /** Texts by number. Rows have numbers, and each text is stored once. */
 export class Texts {

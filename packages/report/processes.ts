@@ -1,6 +1,10 @@
-import { checkMemory } from "@perfdata/format/memory";
-import { KERNEL_RECORDS, type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { checkMemory, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
+import {
+  KERNEL_RECORDS,
+  type PerfDataReader,
+  type PerfEvent,
+  RecordCodec,
+} from "@perfdata/format/records";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
@@ -9,12 +13,9 @@ import {
   PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import type { Consumer, Engine } from "@perfdata/session/engine";
-import { CHOSEN, type Run } from "@perfdata/session/run";
-import { SampleReads } from "@perfdata/session/sample-reads";
-import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
-import { USER_RECORDS } from "@perfdata/user-records";
+} from "@perfdata/format/constants";
+import { CHOSEN, type Consumer, type Engine, type Run, SampleReads } from "@perfdata/session";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 
 const CODEC = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
 /** The dialect in which types 69 to 81 are features. */
@@ -79,10 +80,17 @@ export interface TypeCount {
  *
  * @example
  * ```ts
- * import { bytesSource, emptyAttr, KERNEL_RECORDS, memorySink, PerfDataReader, PerfDataWriter,
- *   RecordCodec } from "@perfdata/format";
- * import { Overview } from "@perfdata/report";
- * import { runEngine } from "@perfdata/session/engine";
+ * import {
+ *   bytesSource,
+ *   emptyAttr,
+ *   KERNEL_RECORDS,
+ *   memorySink,
+ *   PerfDataReader,
+ *   PerfDataWriter,
+ *   RecordCodec,
+ * } from "@perfdata/format";
+ * import { Overview } from "@perfdata/report/figures";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

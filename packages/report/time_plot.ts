@@ -1,6 +1,5 @@
 /** Plots of values over time as SVG: panels above each other with the same time axis. */
-import { numberAt } from "@perfdata/format/elements";
-import { visible } from "@perfdata/format/visible";
+import { numberAt, visible } from "@perfdata/format/bytes";
 
 const WIDTH = 1000;
 const LEFT = 90;
@@ -52,7 +51,7 @@ export interface TimePlot {
  *
  * @example
  * ```ts
- * import { timePlot } from "@perfdata/report/time-plot";
+ * import { timePlot } from "@perfdata/report/figures";
  * import { assertStringIncludes } from "@std/assert";
  *
  * const series = [{ times: [0, 1e9], values: [1, 2] }];

@@ -4,8 +4,216 @@
  *
  * @module
  */
-export { readAuxTrace } from "./auxtrace/aux_streams.ts";
-export { type AuxStream, auxStreamBytes, type AuxTrace } from "./auxtrace/aux_trace.ts";
-export { type Consumer, Engine, type EngineOptions, runEngine } from "./engine/mod.ts";
+export { Engine, engineOf, type Extent, historyOf } from "./engine/engine.ts";
+export type { Consumer, Needs } from "./engine/engine_consumer.ts";
+export type { EngineOptions } from "./engine/engine_options.ts";
+export {
+  type CpuCache,
+  type CpuPlace,
+  recordedCaches,
+  recordedCpus,
+  recordedMemory,
+  recordedNodes,
+  type StreamFeatures,
+} from "./events/cpu_topology.ts";
+export { EventNames } from "./events/event_names.ts";
+export { recordedFeatures } from "./events/recorded_features.ts";
+export { isLastFeature, type StreamFeature, streamFeature } from "./events/stream_feature.ts";
+export { type FieldPlace, type Tracepoint, Tracepoints } from "./events/tracepoints.ts";
+export {
+  type Applied,
+  History,
+  type HistoryIndex,
+  type HistoryOptions,
+} from "./history/history.ts";
+export type { MachineLog } from "./history/machine_log.ts";
+export { KeptRecords, type KeptRecordsPart } from "./index/kept_records.ts";
+export { Moments, type MomentsPart, stepOf } from "./index/moments.ts";
+export {
+  type BlockRange,
+  type HistoryPart,
+  type IndexBlock,
+  memoryOf,
+  RecordingIndex,
+} from "./index/recording_index.ts";
+export { Rounds, type RoundsPart } from "./index/rounds.ts";
+export { SeenThreads, type SeenThreadsPart } from "./index/seen_threads.ts";
+export {
+  HOW_TO_RECORD,
+  HOW_TO_RECORD_SWITCHES,
+  type IntervalCounts,
+  intervalLines,
+  STAND_IN_FRAME,
+  undescribedLine,
+} from "./intervals/interval_text.ts";
+export { Parallelism } from "./intervals/parallelism.ts";
+export {
+  type ContextSwitch,
+  SchedulerEvents,
+  type SchedulerListener,
+} from "./intervals/scheduler_events.ts";
+export {
+  type IntervalListener,
+  type IntervalOptions,
+  THREAD_STATE,
+  type ThreadInterval,
+  ThreadIntervals,
+} from "./intervals/thread_intervals.ts";
+export {
+  DEFAULT_GUEST,
+  GuestMachines,
+  guestOfPid,
+  isGuestMode,
+  machineName,
+} from "./machine/guest_machines.ts";
+export {
+  KernelMaps,
+  kernelModuleName,
+  type KernelOwner,
+  type KnownBinary,
+} from "./machine/kernel_maps.ts";
 export { Machine } from "./machine/machine.ts";
+export { AddressSpaces, type MapRange } from "./machine/machine_maps.ts";
+export { NameTable } from "./machine/machine_names.ts";
+export { TidTable } from "./machine/machine_tids.ts";
+export type { MachineView } from "./machine/machine_view.ts";
+export {
+  MAP,
+  MAPPED,
+  type MapSource,
+  MapSources,
+  mmapSize,
+  rangeOfRecord,
+} from "./machine/map_sources.ts";
+export { SampleComms } from "./machine/sample_comms.ts";
+export {
+  type FoundPlaces,
+  type LookUpOptions,
+  lookUpPlaces,
+  type LookUpRows,
+  PlaceLookUps,
+  ShownNames,
+} from "./names/look_up.ts";
+export {
+  nameList,
+  type NamesSeen,
+  namesSeen,
+  numberList,
+  splitEvents,
+  splitNames,
+} from "./names/name_list.ts";
+export { type NameTest, nameTest, type NameWords } from "./names/name_words.ts";
+export { shortName, withoutReferenceSymbol } from "./names/short_name.ts";
+export {
+  LookUpOutcomes,
+  type LookUpProgress,
+  type ObjectOutcome,
+  type ObjectTrust,
+  type OutcomesPart,
+  shownObjects,
+  symbolize,
+  type SymbolizedObject,
+  symbolizeWith,
+  type SymbolTrust,
+  symbolTrust,
+  type TrustCount,
+} from "./names/symbolize.ts";
+export {
+  deliverRuns,
+  isTimeOrdered,
+  type OrderOptions,
+  type OrderStats,
+  type RunSink,
+} from "./order/order.ts";
+export { isKnownTime, RecordTime, TimeColumns } from "./order/record_time.ts";
+export { RelativeTime } from "./order/relative_time.ts";
+export {
+  BRANCH,
+  CHOSEN,
+  PLACE_FRAME,
+  type RecordBytes,
+  Run,
+  RUN_ROWS,
+  RunColumns,
+  RunWriter,
+} from "./order/run.ts";
+export { type TimePart, TimeSpan } from "./order/time_span.ts";
+export {
+  ADDRESS_USE,
+  type AddressedPlaces,
+  type AddressTable,
+  PlaceUses,
+} from "./places/address_table.ts";
+export type { JitRecorded, JitVersions } from "./places/jit_versions.ts";
+export {
+  KERNEL_HIDDEN,
+  KERNEL_UNMAPPED,
+  Places,
+  type PlacesPart,
+  UNMAPPED,
+} from "./places/places.ts";
+export { GUEST_KERNEL, type MappedObject, RecordedObjects } from "./places/recorded_objects.ts";
+export { type IdentifiedObject, sharedBuildIdTexts } from "./places/shared_build_ids.ts";
+export { runEngine } from "./reading/run_engine.ts";
+export { type CounterValue, CounterValues, countsPerThread } from "./samples/counter_values.ts";
+export { FarTimes, type TimesPart } from "./samples/far_times.ts";
+export { LostRecords, lostSamples, type LostSamplesCount } from "./samples/lost_records.ts";
+export { roundedPeriods } from "./samples/period_sums.ts";
 export type { SampleFilter } from "./samples/resolve.ts";
+export { type EventPeriods, LargestPeriods, rulingPeriodText } from "./samples/ruling_period.ts";
+export { type HistogramPart, SampleHistogram } from "./samples/sample_histogram.ts";
+export { SampleReads } from "./samples/sample_reads.ts";
+export {
+  ChainStep,
+  contextMode,
+  INVALID,
+  isContextMarker,
+  type SampledChain,
+} from "./stacks/chains.ts";
+export { type StacksPart, StackTable, UserFrames } from "./stacks/stacks.ts";
+export {
+  noStacksText,
+  percent,
+  type UnwoundRow,
+  unwoundRows,
+  unwoundText,
+} from "./stacks/unwind_text.ts";
+export { DeferredChains, UserChains } from "./stacks/user_chains.ts";
+export {
+  parseLength,
+  parseTime,
+  resolveTime,
+  sampleSpan,
+  type TimeRange,
+} from "./time/time_range.ts";
+export {
+  bytesOf,
+  compare,
+  type Moment,
+  type Window,
+  WINDOW_BYTES,
+  type WindowOptions,
+  type WindowRange,
+  windowsOf,
+} from "./windows/plan.ts";
+export { WindowReader } from "./windows/window_reader.ts";
+export {
+  isShareable,
+  type JoinedNumbers,
+  Joiner,
+  type Shareable,
+  type StretchPart,
+  type ThreadTotals,
+} from "./workers/part.ts";
+export {
+  listQueue,
+  Pool,
+  type PoolAnswer,
+  type PoolMessage,
+  type PoolOptions,
+  type PoolQueue,
+  type PoolScope,
+  type PoolServer,
+  servePool,
+} from "./workers/pool.ts";
+export type { ThreadError, ThreadMessage, Workers, WorkerThread } from "./workers/thread.ts";

@@ -1,4 +1,4 @@
-import { visible } from "@perfdata/format/visible";
+import { visible } from "@perfdata/format/bytes";
 
 /**
  * A symbol source (ELF file, kallsyms, perf map, jitdump …) could not be read.
@@ -8,7 +8,8 @@ import { visible } from "@perfdata/format/visible";
  *
  * @example
  * ```ts
- * import { bytesSource, ElfFile, SymbolsError } from "@perfdata/symbols";
+ * import { bytesSource, SymbolsError } from "@perfdata/symbols/resolver";
+ * import { ElfFile } from "@perfdata/symbols";
  * import { assert, assertEquals } from "@std/assert";
  *
  * try {

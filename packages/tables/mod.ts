@@ -3,10 +3,52 @@
  *
  * @module
  */
-export { ArrowStream } from "./arrow/arrow_stream.ts";
-export { RecordingTables, type RecordingTablesOptions } from "./collecting/recording_tables.ts";
-export { ParquetFile } from "./parquet/parquet_file.ts";
-export type { TableFile } from "./reading/table_columns.ts";
-export { profileOfTables } from "./reading/tables_profile.ts";
-export type { Table } from "./schema/column_types.ts";
-export { TABLES } from "./schema/tables.ts";
+export { type ArrowOptions, ArrowStream } from "./arrow/arrow_stream.ts";
+export { PtCallRows } from "./collecting/pt_call_rows.ts";
+export {
+  type OpenTable,
+  type RecordingKey,
+  RecordingTables,
+  type RecordingTablesOptions,
+} from "./collecting/recording_tables.ts";
+export { ContentHash, SEED } from "./ids/content_ids.ts";
+export {
+  type Build,
+  kernelReleases,
+  type NamedFrames,
+  nameFrames,
+  type UnnamedFrames,
+  unnamedFrames,
+} from "./naming/name_frames.ts";
+export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
+export {
+  type Decompress,
+  type ReadRows,
+  readRows,
+  type ReadValues,
+  type TableFile,
+} from "./reading/table_columns.ts";
+export { profileOfTables, type TablesProfileOptions } from "./reading/tables_profile.ts";
+export {
+  type Column,
+  type ColumnType,
+  type ColumnValues,
+  constant,
+  type RowColumns,
+  type RowSink,
+  type Table,
+} from "./schema/column_types.ts";
+export {
+  ASKED_TABLES,
+  FRAMES,
+  MAPPINGS,
+  PT_CALLS,
+  RECORDINGS,
+  SAMPLES,
+  STACKS,
+  SWITCHES,
+  TABLES,
+  TABLES_VERSION,
+  THREADS,
+  TRACEPOINTS,
+} from "./schema/tables.ts";

@@ -4,7 +4,7 @@ import {
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import { USER_RECORDS } from "./user_records.ts";
 
 /** The declarations of all known record types: the kernel's and perf's own. */

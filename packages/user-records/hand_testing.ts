@@ -4,10 +4,8 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { type Codec } from "@perfdata/format/struct";
-import { RecordCodec } from "@perfdata/format";
-import { type RecordDeclaration } from "@perfdata/format/record";
-import { type Trace } from "@perfdata/format/cursor";
+import { type Codec, RecordCodec, type RecordDeclaration } from "@perfdata/format/records";
+import type { Trace } from "@perfdata/format/bytes";
 
 /** Builder for fields in both byte orders. */
 export class Layout {

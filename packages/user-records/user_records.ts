@@ -1,4 +1,4 @@
-import type { DecodedRecord } from "@perfdata/format";
+import type { DecodedRecord } from "@perfdata/format/records";
 import { AUXTRACE } from "./auxtrace/auxtrace.ts";
 import { AUXTRACE_ERROR } from "./auxtrace/auxtrace_error.ts";
 import { AUXTRACE_INFO } from "./auxtrace/auxtrace_info.ts";

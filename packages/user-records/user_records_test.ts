@@ -1,9 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { RecordCodec } from "@perfdata/format";
-import { type RecordDeclaration } from "@perfdata/format/record";
+import { RecordCodec, type RecordDeclaration } from "@perfdata/format/records";
 import { GOOGLE_RECORDS } from "./dialects/google_dialect.ts";
-import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
+import { USER_RECORD_NAMES } from "@perfdata/format/constants";
 import { USER_RECORDS, type UserRecord } from "./user_records.ts";
 
 /** Pieces of typical records: mostly small numbers of all sizes, some text, some noise. */

@@ -31,16 +31,26 @@ for (const finding of new TextDecoder().decode(stderr).split(/^(?=error)/m)) {
 }
 console.log(`doc lint: ${errors} errors in ${workspace.length} packages`);
 
-/** Limit of the names of all main entry points. */
-const MOST_NAMES = 200;
+/** Limit of the names of a door: more are not looked through. */
+const MOST_NAMES = 265;
 const { stdout } = await new Deno.Command(Deno.execPath(), {
-  args: ["doc", "--json", ...entries.filter((path) => path.endsWith("/./mod.ts"))],
+  args: ["doc", "--json", ...entries],
   cwd: root,
   stderr: "null",
 }).output();
 const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as {
-  nodes: Record<string, { symbols: unknown[] }>;
+  nodes: Record<string, { symbols: { name: string }[] }>;
 };
-const names = Object.values(nodes).reduce((sum, { symbols }) => sum + symbols.length, 0);
-console.log(`public names: ${names} in ${Object.keys(nodes).length} roots, at most ${MOST_NAMES}`);
-Deno.exit(errors === 0 && names > 0 && names <= MOST_NAMES ? 0 : 1);
+let names = 0;
+let most = 0;
+for (const [door, { symbols }] of Object.entries(nodes)) {
+  names += symbols.length;
+  most = Math.max(most, symbols.length);
+  if (symbols.length > MOST_NAMES) {
+    console.error(`${door}: ${symbols.length} names, at most ${MOST_NAMES}`);
+  }
+}
+console.log(
+  `public names: ${names} behind ${Object.keys(nodes).length} doors, at most ${most} each`,
+);
+Deno.exit(errors === 0 && names > 0 && most <= MOST_NAMES ? 0 : 1);

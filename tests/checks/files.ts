@@ -49,6 +49,8 @@ export function sameNames(paths: readonly string[]): string[] {
     if (!/^(packages|tools\/shared|view)\/.*\.tsx?$/.test(path) || IN_EACH_FOLDER.test(name)) {
       continue;
     }
+    // Doors are called what their export path is.
+    if (/^packages\/[^/]+\/doors\//.test(path)) continue;
     const other = seen.get(name);
     if (other !== undefined) problems.push(`${path}: has the same name as ${other}`);
     seen.set(name, path);
@@ -65,6 +67,14 @@ function files(folder: URL, prefix: string): string[] {
   });
 }
 
+/** Limit of the doors, that is, export paths, of all packages. */
+const MOST_DOORS = 45;
+
+/** The export paths of a package. */
+function doors(member: string): Readonly<Record<string, string>> {
+  return JSON.parse(Deno.readTextFileSync(new URL(`${member}/deno.json`, root))).exports ?? {};
+}
+
 /** Files or fields that a package lacks. */
 function packageProblems(member: string): string[] {
   const folder = new URL(`${member}/`, root);
@@ -75,10 +85,12 @@ function packageProblems(member: string): string[] {
   if (Object.keys(exports ?? {}).length === 0) return problems;
   if (license !== "MIT") problems.push(`${name}: no license in deno.json`);
   if (!publish?.exclude?.includes("**/*_test.ts")) problems.push(`${name}: publishes its tests`);
-  for (const path of Object.keys(exports)) {
+  for (const [path, file] of Object.entries(doors(member))) {
     if (!/^\.(\/[a-z0-9]+(-[a-z0-9]+)*)?$/.test(path)) {
       problems.push(`${name}: export path ${path} is not in kebab case`);
     }
+    const door = path === "." ? "./mod.ts" : `./doors/${path.slice(2).replaceAll("-", "_")}.ts`;
+    if (file !== door) problems.push(`${name}: export path ${path} is ${file}, not ${door}`);
   }
   try {
     const readme = Deno.readTextFileSync(new URL("README.md", folder));
@@ -93,7 +105,15 @@ if (import.meta.main) {
   const all = files(root, "");
   const members: string[] = config.workspace;
   const problems = [...badNames(all), ...sameNames(all), ...members.flatMap(packageProblems)];
+  const open = members.reduce((sum, member) => sum + Object.keys(doors(member)).length, 0);
+  if (open > MOST_DOORS) {
+    problems.push(
+      `${open} export paths, at most ${MOST_DOORS}: a name goes to a door that is there`,
+    );
+  }
   for (const problem of problems) console.error(problem);
-  console.log(`files: ${all.length} names and ${members.length} packages checked`);
+  console.log(
+    `files: ${all.length} names and ${members.length} packages checked, ${open} doors of at most ${MOST_DOORS}`,
+  );
   if (problems.length > 0) Deno.exit(1);
 }

@@ -3,8 +3,8 @@
  * their time.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
-import { HEADER_ARCH } from "@perfdata/format/feature-names";
+import { emptyAttr } from "@perfdata/format/records";
+import { HEADER_ARCH } from "@perfdata/format/constants";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { IN_WORK, oneFunction } from "../support/mapped_recording.ts";
 import { inFolder, tool } from "../support/tool.ts";

@@ -1,15 +1,12 @@
 /** All rows of a table are distinct: functions of one name, and shortened names. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { SampleCollector } from "@perfdata/profile";
-import { bytesSource, PerfDataError, PerfDataReader } from "@perfdata/format";
-import { shortNames } from "@perfdata/profile/short-names";
-import type { SortKey } from "@perfdata/report/function-keys";
-import { functionText } from "@perfdata/report/function-text";
-import { functionTable } from "@perfdata/report/functions";
-import { runEngine } from "@perfdata/session/engine";
+import { SampleCollector, shortNames } from "@perfdata/profile";
+import { bytesSource, PerfDataError } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { functionTable, functionText, type SortKey } from "@perfdata/report";
+import { runEngine } from "@perfdata/session";
 import { Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
-import { localResolver } from "@perfdata/symbols/local-resolver";
+import { localResolver, openBinaryFile } from "@perfdata/symbols/files";
 import { corpusFiles } from "../support/corpus.ts";
 import { ignored } from "../support/ignored.ts";
 import { IN_WORK, mappedRecording, oneFunction } from "../support/mapped_recording.ts";

@@ -1,6 +1,6 @@
 /** Colors of tables: those of perf, and only on a terminal. */
 import { assert, assertEquals } from "@std/assert";
-import { painted, shareStyle } from "@perfdata/profile/colors";
+import { painted, shareStyle } from "@perfdata/profile";
 import { paintedRow } from "../../tools/shared/styled.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { kernelNames } from "../support/kernel_names.ts";

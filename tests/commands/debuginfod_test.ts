@@ -4,7 +4,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gzipSync } from "node:zlib";
 import { ElfFile } from "@perfdata/symbols";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
+import { openBinaryFile } from "@perfdata/symbols/files";
 import { netPermission, serversOf } from "../../tools/shared/debuginfod_job.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { mappedRecording, oneFunction } from "../support/mapped_recording.ts";

@@ -1,9 +1,8 @@
 /** Streams with record numbers of their own: the mark after the features, and an old dialect. */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
-import { encode } from "@perfdata/format/struct";
-import { HEADER_CPU_DOMAIN_INFO } from "@perfdata/format/feature-names";
-import { perfEventAttr } from "@perfdata/format/attr";
+import { emptyAttr, encode, PerfDataWriter, perfEventAttr } from "@perfdata/format/records";
+import { memorySink } from "@perfdata/format/bytes";
+import { HEADER_CPU_DOMAIN_INFO } from "@perfdata/format/constants";
 import { inFolder, tool } from "../support/tool.ts";
 
 /** A record with this body. */

@@ -1,8 +1,8 @@
 /** The command `dump`: filters, exit codes, and a closed pipe. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { emptyAttr, PerfDataWriter } from "@perfdata/format";
-import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
-import { fileSink } from "@perfdata/format/file-sink";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
+import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
+import { fileSink } from "@perfdata/format/files";
 import { tool } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;

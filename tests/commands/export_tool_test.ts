@@ -1,13 +1,13 @@
 /** `export` and `flame` as a user runs them; sums are compared with `funcs`. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { noBrowser, withPage } from "../../packages/export/browser_testing.ts";
 import { consumer } from "../../packages/export/testing.ts";

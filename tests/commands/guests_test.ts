@@ -3,13 +3,13 @@
  * samples.
  */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { asFile, asPipe, type Item, type Recording } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { noPerf, perfText } from "../support/perf.ts";

@@ -1,7 +1,7 @@
 /** JIT-compiled code at reused addresses: names depend on the time in every command. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
-import { HEADER_ARCH } from "@perfdata/format/feature-names";
+import { emptyAttr } from "@perfdata/format/records";
+import { HEADER_ARCH } from "@perfdata/format/constants";
 import { asFile, asPipe, type Item, type Recording } from "../../fixtures/synthesize/recording.ts";
 import { JitdumpWriter } from "../support/jitdump.ts";
 import { inFolder, tool } from "../support/tool.ts";

@@ -1,7 +1,8 @@
 /** Default numbers of threads, as documented in docs/performance.md. */
 import { assertEquals, assertRejects } from "@std/assert";
-import { encodeFeature, type PerfDataReader } from "@perfdata/format";
-import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
+import { encodeFeature } from "@perfdata/format/features";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { HEADER_COMPRESSED } from "@perfdata/format/constants";
 import { ptJobs } from "../../tools/shared/pt_workers.ts";
 import { sampleJobs, textJobs } from "../../tools/shared/record_flags.ts";
 

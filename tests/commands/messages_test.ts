@@ -1,8 +1,8 @@
 /** Messages name the subject, with the words of the format. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { FEATURE_NAMES } from "@perfdata/format/feature-names";
-import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
+import { FEATURE_NAMES } from "@perfdata/format/constants";
+import { PerfDataReader } from "@perfdata/format/records";
+import { fileSource } from "@perfdata/format/files";
 import { inFolder, tool } from "../support/tool.ts";
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url).pathname;

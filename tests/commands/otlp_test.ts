@@ -1,7 +1,7 @@
 /** `export otlp`: decoded by another library, and by the published protocol where that is installed. */
 import { assert, assertEquals } from "@std/assert";
 import protobuf from "npm:protobufjs@8.8.1";
-import { otlp } from "@perfdata/export/otlp";
+import { otlp } from "@perfdata/export";
 import { bytesOf, smallProfile } from "../../packages/export/testing.ts";
 import { ignored } from "../support/ignored.ts";
 import { noModules, python } from "../support/python.ts";

@@ -4,26 +4,19 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
-import {
-  type ByteSource,
-  bytesSource,
-  memorySink,
-  PerfDataReader,
-  streamSource,
-} from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { dump } from "@perfdata/dump";
-import { dumpByWindows } from "@perfdata/dump/parallel";
-import { writeRecords } from "@perfdata/dump/records";
-import { recordsByWindows } from "@perfdata/dump/records-parallel";
+import { type ByteSource, bytesSource, memorySink, streamSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { dump, writeRecords } from "@perfdata/dump";
+import { dumpByWindows, recordsByWindows } from "@perfdata/dump/workers";
 import { copyRecording, PipeOutput } from "@perfdata/edit";
-import { callTree, folded } from "@perfdata/export";
-import { treeLines } from "@perfdata/export/tree-text";
-import { analyzeRate, functionTable, Overview } from "@perfdata/report";
-import { type OverviewRow } from "@perfdata/report/processes";
-import { runEngine } from "@perfdata/session/engine";
-import { AddressConsumer, symbolTrust } from "@perfdata/session/symbols";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { callTree, treeLines } from "@perfdata/export/tree";
+import { folded } from "@perfdata/export";
+import { analyzeRate, Overview, type OverviewRow } from "@perfdata/report/figures";
+import { functionTable } from "@perfdata/report";
+import { runEngine, symbolTrust } from "@perfdata/session";
+import { AddressConsumer } from "@perfdata/session/code";
+import { openResolver } from "@perfdata/symbols/files";
 import { type Happening, schedulerRecording } from "../../packages/session/intervals/testing.ts";
 import { type ScriptAbout, scriptByWindows } from "../../tools/shared/script_by_windows.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";

@@ -1,7 +1,7 @@
 /** Names from unverified files have a mark in tables for people, and in no other output. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { FORMATS } from "@perfdata/export/formats";
-import { emptyAttr } from "@perfdata/format";
+import { FORMATS } from "@perfdata/export/tree";
+import { emptyAttr } from "@perfdata/format/records";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { type EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";

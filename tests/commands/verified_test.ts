@@ -1,8 +1,9 @@
 /** Trust in names of functions: known to be of the recording, unknown, and known not to be. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { copyRecording, FileOutput, PipeOutput } from "@perfdata/edit";
-import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
-import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { HEADER_BUILD_ID } from "@perfdata/format/constants";
 import { symbolTable, writeElf } from "../../packages/symbols/testing/elf_writer.ts";
 import { inFolder, tool } from "../support/tool.ts";
 

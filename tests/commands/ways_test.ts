@@ -3,13 +3,14 @@
  * with difficult block boundaries.
  */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
+import { memorySink } from "@perfdata/format/bytes";
 import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { wordsRecord } from "../../fixtures/synthesize/recording.ts";
 import { tool } from "../support/tool.ts";
 

@@ -1,22 +1,22 @@
 /** Any number of threads and any block size give the same results. */
 import { assert, assertEquals } from "@std/assert";
 import { constants, createZstdCompress } from "node:zlib";
-import { emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
+import { emptyAttr, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
+import { memorySink } from "@perfdata/format/bytes";
 import {
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { BranchCounts } from "@perfdata/export/branches";
-import { branchWorkers } from "@perfdata/export/branch-workers";
-import { openSource } from "@perfdata/format/file-source";
-import { sampleKeys } from "@perfdata/report/function-keys";
-import { CacheLines } from "@perfdata/report/cache-lines";
-import { lineWorkers } from "@perfdata/report/line-workers";
-import { RecordingIndex } from "@perfdata/session/index";
-import { runEngine } from "@perfdata/session/engine";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+} from "@perfdata/format/constants";
+import { BranchCounts } from "@perfdata/export";
+import { branchWorkers } from "@perfdata/export/workers";
+import { openSource } from "@perfdata/format/files";
+import { sampleKeys } from "@perfdata/report";
+import { CacheLines } from "@perfdata/report/contention";
+import { lineWorkers } from "@perfdata/report/workers";
+import { RecordingIndex, runEngine } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/files";
 import { Numbers, wordsRecord } from "../../fixtures/synthesize/recording.ts";
 import { dataSource, memoryRecording } from "../support/memory_recording.ts";
 import { corpusFiles } from "../support/corpus.ts";

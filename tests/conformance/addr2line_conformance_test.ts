@@ -5,10 +5,10 @@
  * A short matrix by default; all of it with `PERFDATA_SWEEP=1`.
  */
 import { assert, assertEquals } from "@std/assert";
-import { addressToHex, type DwarfContext, readElfSymbols } from "@perfdata/symbols";
-import { type DwarfError } from "@perfdata/symbols/dwarf";
-import { type SymbolTable } from "@perfdata/symbols/symbol-table";
-import { openDwarf } from "@perfdata/symbols/open-dwarf";
+import { addressToHex } from "@perfdata/symbols/resolver";
+import type { DwarfContext, DwarfError } from "@perfdata/symbols/dwarf";
+import { readElfSymbols, type SymbolTable } from "@perfdata/symbols";
+import { openDwarf } from "@perfdata/symbols/files";
 import { notInstalled } from "../../packages/symbols/testing/installed.ts";
 import { filter } from "../../packages/symbols/testing/toolchain.ts";
 
@@ -334,7 +334,7 @@ const whole = (name: string): string => name.replace(/\.(cold|part\.\d+|lto_priv
 
 async function compare(build: Build, path: string): Promise<void> {
   const faults: DwarfError[] = [];
-  using binary = openDwarf(path, { diagnostics: (error) => faults.push(error) });
+  using binary = await openDwarf(path, { diagnostics: (error) => faults.push(error) });
   const addresses = codeAddresses(path, ADDRESSES);
   assert(addresses.length > 50);
   const input = addresses.map((address) => `${addressToHex(address)}\n`).join("");

@@ -1,7 +1,7 @@
 /** `tools/addr2line.ts`: the text of binutils for each flag, standard input, exit codes. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { addressToHex } from "@perfdata/symbols";
-import { openDwarf } from "@perfdata/symbols/open-dwarf";
+import { addressToHex } from "@perfdata/symbols/resolver";
+import { openDwarf } from "@perfdata/symbols/files";
 import { runProgram, tool, toolArguments, type ToolResult } from "../support/tool.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 
@@ -30,7 +30,7 @@ Deno.test({
       const { out } = await run("readelf", ["-SW", binary]);
       const section = /\] \.text\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)/.exec(out);
       const start = parseInt(section?.[1] ?? "", 16), size = parseInt(section?.[2] ?? "", 16);
-      using opened = openDwarf(binary);
+      using opened = await openDwarf(binary);
       // Only functions with a linkage name: otherwise binutils uses the ELF symbol's name, even for
       // an inlined function. In this program it takes stl_algo.h for the unit's own file: it prints
       // more_templates.cpp:2615, a file of 27 lines.

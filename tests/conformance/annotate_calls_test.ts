@@ -1,7 +1,7 @@
 /** The lines of callers in a compiled program, compared with addr2line. */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
-import { PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER } from "@perfdata/format/perf-event";
+import { emptyAttr } from "@perfdata/format/records";
+import { PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER } from "@perfdata/format/constants";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { runs } from "../support/unwound.ts";

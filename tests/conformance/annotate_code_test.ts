@@ -2,8 +2,8 @@
  * `annotate`: instructions, sources, jumps and shares, compared with objdump, addr2line and perf.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
-import { PERF_CONTEXT_USER } from "@perfdata/format/perf-event";
+import { emptyAttr } from "@perfdata/format/records";
+import { PERF_CONTEXT_USER } from "@perfdata/format/constants";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { skipped } from "../support/ignored.ts";
 import { perfText } from "../support/perf.ts";

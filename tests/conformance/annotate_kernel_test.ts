@@ -3,7 +3,7 @@
  * memory copy of `perf record --kcore`.
  */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { perfText } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";

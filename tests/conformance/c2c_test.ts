@@ -1,10 +1,10 @@
 /** Contended cache lines, compared with `perf c2c report`. */
-import { type Feature } from "@perfdata/format";
+import type { Feature } from "@perfdata/format/features";
 import {
   HEADER_MEM_TOPOLOGY,
   HEADER_NRCPUS,
   HEADER_NUMA_TOPOLOGY,
-} from "@perfdata/format/feature-names";
+} from "@perfdata/format/constants";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";

@@ -1,19 +1,21 @@
 import { assert, assertEquals } from "@std/assert";
-import { array, decode, encode, u64 } from "@perfdata/format/struct";
 import {
-  bytesSource,
-  decodeFeature,
-  encodeFeature,
+  array,
+  decode,
+  encode,
   KERNEL_RECORDS,
-  memorySink,
-  PerfDataError,
   PerfDataReader,
   PerfDataWriter,
+  perfEventAttr,
+  perfFileHeader,
+  perfFileSection,
+  perfTraceEventType,
   RecordCodec,
-} from "@perfdata/format";
-import { perfEventAttr } from "@perfdata/format/attr";
-import { perfFileHeader, perfFileSection, perfTraceEventType } from "@perfdata/format/header";
-import { type Region } from "@perfdata/format/regions";
+  type Region,
+  u64,
+} from "@perfdata/format/records";
+import { bytesSource, memorySink, PerfDataError } from "@perfdata/format/bytes";
+import { decodeFeature, encodeFeature } from "@perfdata/format/features";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { type CorpusFile, corpusFiles } from "../support/corpus.ts";
 import { perfText, perfVersion } from "../support/perf.ts";

@@ -1,8 +1,7 @@
 /** Data types that instructions access, compared with comments in the source. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { fieldAt } from "@perfdata/report/data-field";
-import { type DataAccess, DataTypes } from "@perfdata/report/data-types";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { type DataAccess, DataTypes, fieldAt } from "@perfdata/report";
+import { openResolver } from "@perfdata/symbols/files";
 import { dataDecoder } from "../../tools/shared/data_decoder.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { newerPerfText, noNewerPerf } from "../support/perf.ts";

@@ -5,20 +5,14 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { dump } from "@perfdata/dump";
-import {
-  bytesSource,
-  emptyAttr,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter, RecordCodec } from "@perfdata/format/records";
 import {
   PERF_AUXTRACE_ARM_SPE,
   PERF_AUXTRACE_HISI_PTT,
   PERF_AUXTRACE_INTEL_BTS,
-} from "@perfdata/user-records/auxtrace-info";
-import { USER_RECORDS } from "@perfdata/user-records";
+  USER_RECORDS,
+} from "@perfdata/user-records";
 import { perfVersion } from "../support/perf.ts";
 
 /** A kind of AUX data, with its AUXTRACE_INFO. */

@@ -4,8 +4,9 @@
  */
 import { assert } from "@std/assert";
 import { dump } from "@perfdata/dump";
-import { PerfDataError, PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
+import { PerfDataError } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { fileSource } from "@perfdata/format/files";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfVersion } from "../support/perf.ts";
 

@@ -3,7 +3,7 @@
  * processors.
  */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import type { Feature } from "@perfdata/format/features";
 import {
   PERF_SAMPLE_CPU,
@@ -11,7 +11,7 @@ import {
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { asFile, type Item, Numbers } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { noPerf, perfText } from "../support/perf.ts";

@@ -1,8 +1,9 @@
 /** AUX data in edited recordings, decoded by perf and `pt`. */
-import { copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
-import { hasAuxtrace, planAuxCut } from "@perfdata/edit/aux-cut";
-import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
-import { HEADER_HOSTNAME } from "@perfdata/format/feature-names";
+import { copyRecording, FileOutput } from "@perfdata/edit";
+import { hasAuxtrace, mergeRecordings, planAuxCut, Slice } from "@perfdata/edit/slice";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { HEADER_HOSTNAME } from "@perfdata/format/constants";
 import { findPsb } from "@perfdata/intel-pt";
 import { auxBlocks } from "@perfdata/session/auxtrace";
 import { assert, assertEquals, assertMatch } from "@std/assert";

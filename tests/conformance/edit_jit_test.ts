@@ -1,7 +1,7 @@
 /** `convert --jit` compared with `perf inject --jit`, on code that node compiled. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
-import { HEADER_ARCH } from "@perfdata/format/feature-names";
+import { emptyAttr } from "@perfdata/format/records";
+import { HEADER_ARCH } from "@perfdata/format/constants";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { noPerf } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";

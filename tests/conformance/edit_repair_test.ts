@@ -1,15 +1,15 @@
 /** Repaired headers, and damage found by other edits, read back by perf. */
+import { copyRecording, FileOutput, PipeOutput, repairRecording } from "@perfdata/edit";
+import { mergeRecordings } from "@perfdata/edit/slice";
+import { bytesSource, memorySink, PerfDataError } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import {
-  copyRecording,
-  FileOutput,
-  mergeRecordings,
-  PipeOutput,
-  repairRecording,
-} from "@perfdata/edit";
-import { bytesSource, memorySink, PerfDataError, PerfDataReader } from "@perfdata/format";
-import { HEADER_EVENT_DESC, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
-import { PERF_RECORD_HEADER_TRACING_DATA, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { EventNames } from "@perfdata/session/event-names";
+  HEADER_EVENT_DESC,
+  HEADER_PMU_MAPPINGS,
+  PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/constants";
+import { EventNames } from "@perfdata/session";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";

@@ -1,12 +1,12 @@
 /** Functions of slices compared with those of the whole recording under the same conditions. */
-import { chooseSamples } from "@perfdata/edit/choose";
-import { copyRecording, FileOutput, mergeRecordings, Slice } from "@perfdata/edit";
-import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import { chooseSamples, mergeRecordings, Slice } from "@perfdata/edit/slice";
+import { copyRecording, FileOutput } from "@perfdata/edit";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE, PERF_SAMPLE_READ } from "@perfdata/format/constants";
 import { functions, type NamedFunctionRow } from "@perfdata/report";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { openResolver } from "@perfdata/symbols/files";
 import { assert, assertEquals } from "@std/assert";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfVersion } from "../support/perf.ts";

@@ -2,22 +2,22 @@
 import {
   AddBuildIds,
   ByteOrder,
+  CompressedOutput,
   copyRecording,
   FileOutput,
-  mergeRecordings,
+  filesWithoutBuildId,
+  ForPerf,
+  KERNEL,
+  perfKnowledge,
   PipeOutput,
   repairRecording,
-  Slice,
 } from "@perfdata/edit";
-import { chooseSamples, type NameConditions } from "@perfdata/edit/choose";
-import { CompressedOutput } from "@perfdata/edit/compress";
-import { filesWithoutBuildId, KERNEL } from "@perfdata/edit/build-ids";
-import { ForPerf, perfKnowledge } from "@perfdata/edit/for-perf";
-import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { buildIdOfNotes } from "@perfdata/symbols/elf";
-import { ElfFile } from "@perfdata/symbols";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
+import { chooseSamples, mergeRecordings, type NameConditions, Slice } from "@perfdata/edit/slice";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import { buildIdOfNotes, ElfFile } from "@perfdata/symbols";
+import { openBinaryFile } from "@perfdata/symbols/files";
 import { assert, assertEquals } from "@std/assert";
 import { zstdCompressSync } from "node:zlib";
 import { corpusFiles } from "../support/corpus.ts";

@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile";
-import { writeRecords } from "@perfdata/dump/records";
+import { writeRecords } from "@perfdata/dump";
 import { copyRecording, FileOutput, KEEP, PipeOutput } from "@perfdata/edit";
-import { bytesSource, memorySink, PerfDataReader, RecordCodec } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
-import { EventNames } from "@perfdata/session/event-names";
-import { PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader, RecordCodec } from "@perfdata/format/records";
+import { EventNames, runEngine } from "@perfdata/session";
+import { PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/metadata";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfText, perfVersion } from "../support/perf.ts";

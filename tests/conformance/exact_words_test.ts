@@ -3,7 +3,8 @@
  * with the installed perf.
  */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
+import { memorySink } from "@perfdata/format/bytes";
 import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CPU,
@@ -12,7 +13,7 @@ import {
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import fc from "fast-check";
 import { wordsRecord } from "../../fixtures/synthesize/recording.ts";
 import { perfText, perfVersion } from "../support/perf.ts";

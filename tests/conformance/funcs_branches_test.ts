@@ -3,13 +3,13 @@
  * --branch-stack`.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { asFile, asPipe, type Item } from "../../fixtures/synthesize/recording.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import { steppedFile } from "../../fixtures/stepped/recording.ts";

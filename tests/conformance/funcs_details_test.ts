@@ -1,5 +1,6 @@
 /** Rare values of samples as keys of `funcs`, compared with `perf report --sort`. */
-import { emptyAttr, type Feature } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
+import type { Feature } from "@perfdata/format/features";
 import {
   PERF_SAMPLE_CGROUP,
   PERF_SAMPLE_CODE_PAGE_SIZE,
@@ -10,7 +11,7 @@ import {
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, asPipe, type Item, Numbers } from "../../fixtures/synthesize/recording.ts";
 import { branchRecording, run } from "../support/branch_recording.ts";

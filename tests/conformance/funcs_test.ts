@@ -1,12 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile";
-import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
-import { type FunctionOptions, type FunctionRow, functionTable } from "@perfdata/report";
-import { percentText } from "@perfdata/report/function-text";
-import { type SortKey } from "@perfdata/report/function-keys";
-import { runEngine } from "@perfdata/session/engine";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { PerfDataReader } from "@perfdata/format/records";
+import { fileSource } from "@perfdata/format/files";
+import {
+  type FunctionOptions,
+  type FunctionRow,
+  functionTable,
+  percentText,
+  type SortKey,
+} from "@perfdata/report";
+import { runEngine } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/files";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfRecords, perfText, perfVersion } from "../support/perf.ts";
 import { tool } from "../support/tool.ts";

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource, KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format/records";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { corpusFiles, corpusFolder } from "../support/corpus.ts";
 import { skipped } from "../support/ignored.ts";

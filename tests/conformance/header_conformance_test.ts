@@ -3,7 +3,7 @@
  * every fixture and corpus file with a header that perf prints.
  */
 import { assert, assertEquals } from "@std/assert";
-import { headerLines } from "../../packages/dump/mod.ts";
+import { headerLines } from "@perfdata/dump";
 import { encodeText } from "../../packages/format/text/text.ts";
 import { PerfDataReader } from "../../packages/format/mod.ts";
 import { fileSource } from "../../packages/format/sources/file_source.ts";

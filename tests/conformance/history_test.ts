@@ -3,25 +3,26 @@
  * applying records in their order of delivery.
  */
 import { assert, assertEquals } from "@std/assert";
-import { PerfDataReader, type PerfEvent } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import {
-  PERF_RECORD_MISC_CPUMODE_MASK,
-  PERF_RECORD_MISC_KERNEL,
-  PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
+import { PerfDataReader, type PerfEvent } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
   PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
-import { type Engine, runEngine } from "@perfdata/session/engine";
-import { History } from "@perfdata/session/history";
-import { RecordingIndex } from "@perfdata/session/index";
-import { RecordedObjects } from "@perfdata/session/recorded-objects";
-import { RecordTime } from "@perfdata/session/record-time";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/format/constants";
+import {
+  type Engine,
+  History,
+  RecordedObjects,
+  RecordingIndex,
+  RecordTime,
+  type Run,
+  runEngine,
+} from "@perfdata/session";
 import { corpusFiles } from "../support/corpus.ts";
 import { inFolder } from "../support/tool.ts";
 import { testSeed } from "../support/seed.ts";

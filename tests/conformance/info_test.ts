@@ -1,8 +1,8 @@
 /** Counts of `info` compared with perf's output. */
-import { bytesSource, PerfDataReader, RecordCodec } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { recordingInfo } from "@perfdata/report/info";
-import { infoLines } from "@perfdata/report/info-text";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader, RecordCodec } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { infoLines, recordingInfo } from "@perfdata/report/figures";
 import { ALL_RECORDS } from "@perfdata/user-records";
 import { assert, assertEquals } from "@std/assert";
 import { corpusFiles } from "../support/corpus.ts";

@@ -3,13 +3,19 @@
  * separate places or one, and commands whether their threads are separate or not.
  */
 import { assert, assertEquals, AssertionError } from "@std/assert";
-import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
-import { callTree, flameData, folded } from "@perfdata/export";
-import { treeLines } from "@perfdata/export/tree-text";
-import { type Profile, totals } from "@perfdata/profile";
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import {
+  type Profile,
+  profileColumns,
+  recordedProfile,
+  SampleCollector,
+  totals,
+} from "@perfdata/profile";
+import { callTree, flameData, treeLines } from "@perfdata/export/tree";
+import { folded } from "@perfdata/export";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/files";
 import { corpusFiles } from "../support/corpus.ts";
 
 const recorded = new URL("../../fixtures/recorded/", import.meta.url).pathname;

@@ -1,22 +1,17 @@
 /** Call stacks deeper than the processor's branch registers (LBR), compared with perf's. */
 import { assert, assertEquals } from "@std/assert";
+import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format/records";
+import { encodeFeature } from "@perfdata/format/features";
+import { memorySink } from "@perfdata/format/bytes";
 import {
-  emptyAttr,
-  encodeFeature,
-  KERNEL_RECORDS,
-  memorySink,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
-import { HEADER_CPU_PMU_CAPS } from "@perfdata/format/feature-names";
-import {
+  HEADER_CPU_PMU_CAPS,
   PERF_SAMPLE_BRANCH_HW_INDEX,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { ourStacks, perfStacks } from "../support/unwound.ts";

@@ -1,7 +1,7 @@
 /** `lock` compared with `perf lock contention`, and on a recording with known waits. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { noPerf, perfText } from "../support/perf.ts";
-import { OF_LOCKS } from "@perfdata/report/lock-contention";
+import { OF_LOCKS } from "@perfdata/report/contention";
 import { ignored, skipped } from "../support/ignored.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { schedulerRecording } from "../../packages/session/intervals/testing.ts";

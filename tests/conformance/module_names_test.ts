@@ -1,7 +1,7 @@
 /** Name of a kernel module in `script`, compared with perf. */
 import { assertEquals } from "@std/assert";
-import { emptyAttr } from "@perfdata/format";
-import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
+import { emptyAttr } from "@perfdata/format/records";
+import { HEADER_BUILD_ID } from "@perfdata/format/constants";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { noPerf, perfText } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";

@@ -5,14 +5,13 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile";
-import { type ByteSource, bytesSource, PerfDataReader } from "@perfdata/format";
-import { dump } from "@perfdata/dump";
-import { writeRecords } from "@perfdata/dump/records";
-import { analyzeRate, functionTable, Overview } from "@perfdata/report";
-import { runEngine } from "@perfdata/session/engine";
-import { RecordingIndex } from "@perfdata/session/index";
-import { EventNames } from "@perfdata/session/event-names";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { type ByteSource, bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { dump, writeRecords } from "@perfdata/dump";
+import { analyzeRate, Overview } from "@perfdata/report/figures";
+import { functionTable } from "@perfdata/report";
+import { EventNames, RecordingIndex, runEngine } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/files";
 import { offCpu, type Wait, WAITING, waits } from "../../fixtures/synthesize/off_cpu.ts";
 import { asFile, asPipe } from "../../fixtures/synthesize/recording.ts";
 import { perfText, perfVersion } from "../support/perf.ts";

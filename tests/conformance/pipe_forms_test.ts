@@ -1,8 +1,9 @@
 /** Pipes whose records differ in order from today's perf, or lack some. */
 import { assert, assertEquals } from "@std/assert";
 import { copyRecording, PipeOutput } from "@perfdata/edit";
-import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/record-types";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/constants";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 

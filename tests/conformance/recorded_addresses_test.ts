@@ -3,10 +3,11 @@
  * report`.
  */
 import { assert, assertEquals } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { ADDRESS_USE, recordedAddresses, symbolize } from "@perfdata/session/symbols";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { ADDRESS_USE, symbolize } from "@perfdata/session";
+import { recordedAddresses } from "@perfdata/session/code";
+import { openResolver } from "@perfdata/symbols/files";
 import { perfRecords } from "../support/perf.ts";
 
 /** Several processes, with code of the kernel, the loader, libc and others. */

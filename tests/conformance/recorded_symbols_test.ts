@@ -1,12 +1,13 @@
 /** Names in the recording itself, in features of simpleperf and hiperf. */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr, type Feature, PerfDataReader } from "@perfdata/format";
+import { emptyAttr, PerfDataReader } from "@perfdata/format/records";
+import type { Feature } from "@perfdata/format/features";
 import {
   HEADER_HI_FILES_SYMBOL,
   HEADER_SP_FILE,
   HEADER_SP_FILE2,
-} from "@perfdata/format/feature-names";
-import { openSource } from "@perfdata/format/file-source";
+} from "@perfdata/format/constants";
+import { openSource } from "@perfdata/format/files";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { inFolder, tool } from "../support/tool.ts";

@@ -1,12 +1,10 @@
 /** `sched latency` compared with `perf sched latency`, on recordings made here. */
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource, PerfDataReader, type PerfEvent } from "@perfdata/format";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { SchedulerLatency } from "@perfdata/report/sched-latency";
-import { Timehist } from "@perfdata/report/sched-timehist";
-import { EventNames } from "@perfdata/session/event-names";
-import type { Run } from "@perfdata/session/run";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader, type PerfEvent, SampleFields } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import { SchedulerLatency, Timehist } from "@perfdata/report/contention";
+import { EventNames, type Run } from "@perfdata/session";
 import { schedulerRecording } from "../../packages/session/intervals/testing.ts";
 import { perfText, perfVersion, scriptSwitch } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";

@@ -3,7 +3,7 @@
  * inlining: compilers omit the linkage name of functions that other files cannot see.
  */
 import { assert, assertEquals } from "@std/assert";
-import { localResolver } from "@perfdata/symbols/local-resolver";
+import { localResolver } from "@perfdata/symbols/files";
 import { inFolder, run } from "../../packages/symbols/testing/toolchain.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
 

@@ -1,6 +1,9 @@
 /** Rare fields of `script`, compared with `perf script` on samples made here. */
-import { emptyAttr, encodeFeature, type PerfEventAttr, type Sample } from "@perfdata/format";
+import { emptyAttr, type PerfEventAttr, type Sample } from "@perfdata/format/records";
+import { encodeFeature } from "@perfdata/format/features";
 import {
+  HEADER_ARCH,
+  HEADER_CLOCK_DATA,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CODE_PAGE_SIZE,
@@ -16,9 +19,8 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT_STRUCT,
-} from "@perfdata/format/perf-event";
-import { registerName } from "@perfdata/format/registers";
-import { HEADER_ARCH, HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
+  registerName,
+} from "@perfdata/format/constants";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { asFile, type Item, Numbers } from "../../fixtures/synthesize/recording.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";

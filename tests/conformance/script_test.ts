@@ -1,18 +1,13 @@
 /** `script` compared with the installed `perf script`, on fixtures and the corpus. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  emptyAttr,
-  KERNEL_RECORDS,
-  memorySink,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
+import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format/records";
+import { memorySink } from "@perfdata/format/bytes";
 import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { wordsRecord } from "../../fixtures/synthesize/recording.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { noPerf, perfText } from "../support/perf.ts";

@@ -3,11 +3,11 @@
  * its end.
  */
 import { assert, assertEquals } from "@std/assert";
-import { PerfDataReader, streamSource } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { runEngine } from "@perfdata/session/engine";
-import { unwoundText } from "@perfdata/session/unwind-text";
-import type { ScriptText } from "@perfdata/export/script-text";
+import { PerfDataReader } from "@perfdata/format/records";
+import { streamSource } from "@perfdata/format/bytes";
+import { openSource } from "@perfdata/format/files";
+import { runEngine, unwoundText } from "@perfdata/session";
+import type { ScriptText } from "@perfdata/export/script";
 import {
   makeScript,
   type ScriptAbout,

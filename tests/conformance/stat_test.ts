@@ -3,7 +3,8 @@
  * the recording.
  */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr, type Feature, type PerfEventAttr } from "@perfdata/format";
+import { emptyAttr, type PerfEventAttr } from "@perfdata/format/records";
+import type { Feature } from "@perfdata/format/features";
 import {
   asFile,
   asPipe,

@@ -4,19 +4,14 @@
  * `llvm-symbolizer`.
  */
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import {
-  ADDRESS_USE,
-  bundleSymbols,
-  type RecordedAddresses,
-  recordedAddresses,
-  symbolize,
-  type SymbolTrust,
-  symbolTrust,
-} from "@perfdata/session/symbols";
-import { BundleError, openResolver } from "@perfdata/symbols/open-resolver";
-import { type Resolution, SymbolBundle } from "@perfdata/symbols";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { ADDRESS_USE, symbolize, type SymbolTrust, symbolTrust } from "@perfdata/session";
+import { bundleSymbols } from "@perfdata/session/symbols";
+import { type RecordedAddresses, recordedAddresses } from "@perfdata/session/code";
+import { BundleError, openResolver } from "@perfdata/symbols/files";
+import type { Resolution } from "@perfdata/symbols/resolver";
+import { SymbolBundle } from "@perfdata/symbols";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { noRecording } from "../support/recorded_program.ts";
 

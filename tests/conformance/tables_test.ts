@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { tableFromIPC } from "@uwdata/flechette";
-import { shortName } from "@perfdata/session/short-name";
+import { shortName } from "@perfdata/session";
 import { withColumns } from "../../docs/make_tables.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import { ignored } from "../support/ignored.ts";

@@ -1,13 +1,12 @@
 /** A time range reads only the file's blocks in it, and gives the result of the whole file. */
 import { assert, assertEquals } from "@std/assert";
 import { SampleCollector } from "@perfdata/profile";
-import { type ByteSource, bytesSource, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { type ByteSource, bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import { functionTable } from "@perfdata/report";
-import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
-import { CHOSEN } from "@perfdata/session/run";
-import { RecordTime } from "@perfdata/session/record-time";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { CHOSEN, type Consumer, type Engine, RecordTime, runEngine } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/files";
 import { corpusFiles } from "../support/corpus.ts";
 
 const root = new URL("../../", import.meta.url).pathname;

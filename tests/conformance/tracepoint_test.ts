@@ -1,14 +1,16 @@
 /** Text of tracepoints compared with `perf script`: all formats of the running kernel. */
-import { emptyAttr, encodeFeature, memorySink, PerfDataWriter } from "@perfdata/format";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
+import { encodeFeature } from "@perfdata/format/features";
+import { memorySink } from "@perfdata/format/bytes";
 import {
+  HEADER_TRACING_DATA,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
+} from "@perfdata/format/constants";
 import { parseTracepoint, type TracepointFormat } from "@perfdata/format/tracepoint";
 import { assert, assertEquals } from "@std/assert";
 import { noPerf, perfText } from "../support/perf.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { PERF_RECORD_HEADER_BUILD_ID } from "@perfdata/format/record-types";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { runEngine } from "@perfdata/session/engine";
+import { PERF_RECORD_HEADER_BUILD_ID } from "@perfdata/format/constants";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { runEngine } from "@perfdata/session";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { denoFolder, inFolder, tool } from "../support/tool.ts";

@@ -1,28 +1,20 @@
 /** User records of the corpus, and records written here, compared with the installed perf. */
 import { assert, assertEquals } from "@std/assert";
-import {
-  bytesSource,
-  emptyAttr,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter, RecordCodec } from "@perfdata/format/records";
 import {
   armSpePrivV1,
+  GOOGLE_RECORDS,
   intelBtsInfo,
   intelBtsPriv,
-  intelPtPriv,
-  privWords,
-} from "@perfdata/user-records/auxtrace-info";
-import { cpusOf } from "@perfdata/user-records/cpu-map";
-import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
-import {
   type IntelPtInfo,
   intelPtInfo,
+  intelPtPriv,
+  privWords,
   USER_RECORDS,
   type UserRecord,
 } from "@perfdata/user-records";
+import { cpusOf } from "@perfdata/user-records/metadata";
 import { corpusFiles } from "../support/corpus.ts";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { skipped } from "../support/ignored.ts";

@@ -1,7 +1,7 @@
 /** Runs commands for the fuzzer, and knows their expected errors. */
-import { PerfDataError } from "@perfdata/format";
-import { OutputError } from "@perfdata/format/file-sink";
-import { SymbolsError } from "@perfdata/symbols";
+import { PerfDataError } from "@perfdata/format/bytes";
+import { OutputError } from "@perfdata/format/files";
+import { SymbolsError } from "@perfdata/symbols/resolver";
 import { DwarfError } from "@perfdata/symbols/dwarf";
 import { InputError, UsageError } from "../../tools/shared/cli.ts";
 import { tool, type ToolResult } from "../support/tool.ts";

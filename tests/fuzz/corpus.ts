@@ -1,19 +1,13 @@
 /** Seeds of the fuzzer: recordings, and files with symbols. */
-import {
-  bytesSource,
-  emptyAttr,
-  KERNEL_RECORDS,
-  memorySink,
-  PerfDataWriter,
-  RecordCodec,
-} from "@perfdata/format";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, KERNEL_RECORDS, PerfDataWriter, RecordCodec } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { hexRuns } from "@perfdata/dump/hex-runs";
+} from "@perfdata/format/constants";
+import { hexRuns } from "@perfdata/dump";
 import { GROWING } from "../hostile/growing.ts";
 import { corpusFiles } from "../support/corpus.ts";
 import type { Field, Seed } from "./kinds/kind.ts";

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource, ElfFile } from "@perfdata/symbols";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { ElfFile } from "@perfdata/symbols";
 import { packSections } from "./packed_sections.ts";
 import { Random } from "./random.ts";
 

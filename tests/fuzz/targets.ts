@@ -1,14 +1,8 @@
 /** The targets: entry points of the library, and every tool in this process. */
 import { assertEquals } from "@std/assert";
-import {
-  bytesSource,
-  decodeFeature,
-  encodeFeature,
-  KERNEL_RECORDS,
-  PerfDataReader,
-  RecordCodec,
-  streamSource,
-} from "@perfdata/format";
+import { bytesSource, streamSource } from "@perfdata/format/bytes";
+import { decodeFeature, encodeFeature } from "@perfdata/format/features";
+import { KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format/records";
 import { runEngine } from "@perfdata/session";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { COMMANDS } from "../../tools/perfdata.ts";

@@ -2,13 +2,14 @@
  * Recordings that grow in one respect each: `n` modules, locks, threads …; everything else stays
  * the same.
  */
-import { emptyAttr, type Feature } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
+import type { Feature } from "@perfdata/format/features";
 import {
   HEADER_BUILD_ID,
   HEADER_CMDLINE,
   HEADER_EVENT_DESC,
   HEADER_TRACING_DATA,
-} from "@perfdata/format/feature-names";
+} from "@perfdata/format/constants";
 import {
   asFile,
   type Entry,

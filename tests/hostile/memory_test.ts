@@ -1,13 +1,13 @@
 /** Before memory is exhausted, a line tells the need and a remedy, instead of V8's abort. */
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr, PerfDataWriter } from "@perfdata/format";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { fileSink } from "@perfdata/format/file-sink";
+} from "@perfdata/format/constants";
+import { fileSink } from "@perfdata/format/files";
 import { unwrapped } from "../support/tool.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -109,9 +109,8 @@ Deno.test("short memory: a command succeeds or reports it in a line", async () =
 
 Deno.test("heap guard: garbage is collected before memory counts as exhausted", async () => {
   // Ten times the limit without retaining anything; then more than fits.
-  const script = `
-    import { guardHeap } from "@perfdata/format/heap-guard";
-    import { checkMemory } from "@perfdata/format/memory";
+  const script = `    import { guardHeap } from "@perfdata/format/files";
+    import { checkMemory } from "@perfdata/format/bytes";
     guardHeap();
     let all = [];
     for (let i = 0; i < 20_000_000; i++) {

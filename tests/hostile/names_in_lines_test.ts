@@ -3,12 +3,12 @@ import { assert, assertEquals } from "@std/assert";
 import {
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
-import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+} from "@perfdata/format/records";
+import { memorySink } from "@perfdata/format/bytes";
+import { PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
 import { inFolder, tool } from "../support/tool.ts";
 
 /** A thread with a name that maps a file with another, and is sampled there. */

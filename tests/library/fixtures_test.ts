@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format";
+import { KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format/records";
 import {
   PERF_CONTEXT_MAX,
   PERF_CONTEXT_NAMES,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_SAMPLE_NAMES,
-} from "@perfdata/format/perf-event";
-import { fileSource } from "@perfdata/format/file-source";
+} from "@perfdata/format/constants";
+import { fileSource } from "@perfdata/format/files";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { synthesize, synthesizeCases } from "../../fixtures/synthesize.ts";
 import { perfText, perfVersion } from "../support/perf.ts";

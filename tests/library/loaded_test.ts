@@ -43,7 +43,7 @@ function sumOf(modules: ReadonlyMap<string, number>): number {
 
 /** What only some questions need. */
 const RARE =
-  /^packages\/(symbols\/(dwarf|cfi|mod\.ts)|user-records\/mod|dump|intel-pt|tables|edit|session\/(pt|intervals))/;
+  /^packages\/(symbols\/(dwarf|cfi|mod\.ts)|user-records\/mod|dump|intel-pt|tables|edit|export|session\/auxtrace)/;
 const PLAIN = /^packages\/symbols\/cfi\/walk_end\.ts$/;
 
 Deno.test("funcs: does not load modules for debug information, unwinding and rare records", () => {
@@ -54,11 +54,11 @@ Deno.test("funcs: does not load modules for debug information, unwinding and rar
   assert(modules.size > 100, "too little was looked at");
 });
 
-/** What only some questions of Intel PT need: lists, threads, debug information, texts of packets. */
+/** What only some questions of Intel PT need: debug information, exports, copies, text of records. */
 const RARE_OF_PT =
-  /^packages\/(symbols\/(dwarf|mod\.ts)|user-records\/mod|intel-pt\/(mod|.*_text|encode_packet)|export|pt\/parallel|session\/mod)/;
+  /^packages\/(symbols\/dwarf\/(dwarf_context|compile_unit)|export|dump|edit|tables)/;
 
-Deno.test("pt: does not load modules for debug information, threads and packet texts", () => {
+Deno.test("pt: does not load modules for debug information, exports and text of records", () => {
   const modules = loaded("pt");
   console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
   assertEquals([...modules.keys()].filter((name) => RARE_OF_PT.test(name)), []);

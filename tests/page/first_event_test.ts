@@ -1,4 +1,4 @@
-import { fromBase64, inflate, unpack } from "@perfdata/export/pack";
+import { fromBase64, inflate, unpack } from "@perfdata/export/tree";
 import { assertEquals } from "@std/assert";
 import { eventsRecording } from "../../fixtures/synthesize/events.ts";
 import type { ReportData } from "../../view/worker/worker_source.ts";

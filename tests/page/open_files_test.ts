@@ -6,7 +6,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import type { Page } from "npm:playwright-core@1.65.1";
 import { noBrowser, withPage } from "../../packages/export/browser_testing.ts";
-import { pageText } from "@perfdata/export/page-text";
+import { pageText } from "@perfdata/export/tree";
 import { viewParts } from "../../view/build.ts";
 import { ignored, skipped } from "../support/ignored.ts";
 import { inFolder, tool } from "../support/tool.ts";

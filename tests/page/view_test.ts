@@ -2,7 +2,7 @@
  * `perfdata view` in a browser: the numbers of each view are those of the command that shows the same, and
  * the page does nothing that it should not.
  */
-import { fileSource } from "@perfdata/format/file-source";
+import { fileSource } from "@perfdata/format/files";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import axe from "npm:axe-core@4.11.0";
@@ -10,10 +10,9 @@ import axe from "npm:axe-core@4.11.0";
 import type { Page } from "npm:playwright-core@1.65.1";
 import { noBrowser, type PageReport, withPage } from "../../packages/export/browser_testing.ts";
 import { HOSTILE_NAMES, plainSamples, profileOf } from "../../packages/export/testing.ts";
-import { pageText, reportText } from "@perfdata/export/page-text";
-import { VIEW_PARTS } from "@perfdata/export/page-asset";
+import { pageText, reportText, viewProfile } from "@perfdata/export/tree";
+import { VIEW_PARTS } from "@perfdata/export/page";
 import { viewAsset, viewParts } from "../../view/build.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
 import { RecordingService } from "../../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../../view/server/server.ts";
 import { tableFolders } from "../../tools/shared/table_folders.ts";

@@ -4,15 +4,14 @@
  */
 import { writeElf } from "../../packages/symbols/testing/elf_writer.ts";
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource as formatSource } from "@perfdata/format";
-import { compressIp } from "@perfdata/intel-pt/encode-packet";
-import { encodePackets, type FlowDecoder, type Packet } from "@perfdata/intel-pt";
+import { bytesSource as formatSource } from "@perfdata/format/bytes";
+import { compressIp, encodePackets, type FlowDecoder, type Packet } from "@perfdata/intel-pt";
 import { PtTrace } from "@perfdata/pt/code";
 import { decodePt, type PtBuffer } from "@perfdata/pt/decode";
-import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
-import { bytesSource } from "@perfdata/symbols";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import { localFiles } from "@perfdata/symbols/local-files";
+import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { openCodeFile } from "@perfdata/symbols";
+import { localFiles } from "@perfdata/symbols/files";
 import { FIRST_TSC } from "../../fixtures/stepped/encode.ts";
 import {
   auxItems,

@@ -2,7 +2,7 @@
  * Damaged Intel PT: how many instructions are lost, and how many are found that did not run, beside libipt and
  * perf on the same bytes. The truth are the steps of a program that ptrace stepped through.
  */
-import { bytesRange, fixedSpace } from "@perfdata/intel-pt/flow";
+import { bytesRange, fixedSpace } from "@perfdata/intel-pt";
 import { assert } from "@std/assert";
 import type { EncodedSteps, EncodeOptions, StepEvent } from "../../fixtures/stepped/encode.ts";
 import { listFlow } from "../../fixtures/stepped/flow.ts";

@@ -2,8 +2,15 @@
  * Intel PT to instructions: programs that ptrace stepped through, and real traces with their code.
  */
 import { assert, assertEquals } from "@std/assert";
-import { bytesRange, type CodeRange, type CodeSpace, fixedSpace } from "@perfdata/intel-pt/flow";
-import { FlowError, PacketDecoder, PacketKind } from "@perfdata/intel-pt";
+import {
+  bytesRange,
+  type CodeRange,
+  type CodeSpace,
+  fixedSpace,
+  FlowError,
+  PacketDecoder,
+  PacketKind,
+} from "@perfdata/intel-pt";
 import { CLOCKS, type EncodeOptions, type StepEvent } from "../../fixtures/stepped/encode.ts";
 import { firstDifference, listFlow } from "../../fixtures/stepped/flow.ts";
 import {

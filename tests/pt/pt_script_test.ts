@@ -3,9 +3,8 @@
  * through, and of real traces.
  */
 import { assert, assertEquals } from "@std/assert";
-import { HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
-import { PERF_SAMPLE_ADDR } from "@perfdata/format/perf-event";
-import type { SampleId } from "@perfdata/format";
+import { HEADER_EVENT_DESC, PERF_SAMPLE_ADDR } from "@perfdata/format/constants";
+import type { SampleId } from "@perfdata/format/records";
 import { type EncodeOptions, FIRST_TSC, tscOf } from "../../fixtures/stepped/encode.ts";
 import {
   cannotStep,

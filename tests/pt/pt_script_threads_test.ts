@@ -3,19 +3,18 @@
  * threads and wherever the trace is cut, also of bytes that are damaged. (That one thread writes what perf does is
  * another test's.)
  */
-import { bytesSource, type RandomAccessSource } from "@perfdata/format";
+import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
 import { PtNames } from "@perfdata/pt/code";
-import { clockRatios } from "@perfdata/pt/decode";
-import { servePt } from "@perfdata/pt/parallel";
-import { parseItrace } from "@perfdata/pt/samples";
-import { PtScriptWriter } from "@perfdata/export/script-pt";
+import { clockRatios, parseItrace } from "@perfdata/pt";
+import { servePt } from "@perfdata/pt/decode";
 import {
   type PtScriptWhole,
+  PtScriptWriter,
   scriptWhole,
   writePtScript,
   type WrittenPtScript,
-} from "@perfdata/export/script-pt-join";
-import { localResolver } from "@perfdata/symbols/local-resolver";
+} from "@perfdata/export/traces";
+import { localResolver } from "@perfdata/symbols/files";
 import { assert, assertEquals } from "@std/assert";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import {

@@ -4,8 +4,8 @@
  * who ran. The truth are the steps of a program that ptrace stepped through; perf is asked where it decides
  * by the same records.
  */
-import { bytesSource } from "@perfdata/format";
-import { type FlowDecoder } from "@perfdata/intel-pt";
+import { bytesSource } from "@perfdata/format/bytes";
+import type { FlowDecoder } from "@perfdata/intel-pt";
 import { decodePt, type PtBuffer } from "@perfdata/pt/decode";
 import { assert, assertEquals } from "@std/assert";
 import type { EncodedSteps, EncodeOptions } from "../../fixtures/stepped/encode.ts";

@@ -2,9 +2,8 @@
  * Times of Intel PT against the truth: the clock by which the packets of a stepped program were made.
  */
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource } from "@perfdata/format";
-import { decodePt } from "@perfdata/pt/decode";
-import { PtList, ROW } from "@perfdata/pt/lists";
+import { bytesSource } from "@perfdata/format/bytes";
+import { decodePt, PtList, ROW } from "@perfdata/pt/decode";
 import { type EncodeOptions, tscOf } from "../../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import { steppedFile, timeOf } from "../../fixtures/stepped/recording.ts";

@@ -3,14 +3,18 @@
  * ran; what functions spent themselves is the whole. Of stepped programs and of the corpus's traces, with
  * the names that there are, and with none: then all places of a file are one row.
  */
-import { bytesSource, type RandomAccessSource } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { type CallFilter, PtCalls } from "@perfdata/pt/calls";
+import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
+import { openSource } from "@perfdata/format/files";
+import {
+  type CallFilter,
+  decodePt,
+  functionRows,
+  functionTimes,
+  PtCalls,
+} from "@perfdata/pt/decode";
 import { PtNames } from "@perfdata/pt/code";
-import { decodePt } from "@perfdata/pt/decode";
-import { functionRows, functionTimes } from "@perfdata/pt/lists";
 import { SymbolResolver } from "@perfdata/symbols";
-import { localResolver } from "@perfdata/symbols/local-resolver";
+import { localResolver } from "@perfdata/symbols/files";
 import { assert, assertAlmostEquals } from "@std/assert";
 import {
   cannotStep,

@@ -3,10 +3,9 @@
  * the file is read.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { type RandomAccessSource } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { decodePt, ptSpan } from "@perfdata/pt/decode";
-import { PtList, ROW } from "@perfdata/pt/lists";
+import type { RandomAccessSource } from "@perfdata/format/bytes";
+import { openSource } from "@perfdata/format/files";
+import { decodePt, PtList, ptSpan, ROW } from "@perfdata/pt/decode";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/program.ts";
 import {
@@ -17,7 +16,7 @@ import {
 import { repeatStepped } from "../../fixtures/stepped/repeat.ts";
 import { inSnapshots, psbMoments } from "../../fixtures/stepped/saved.ts";
 import { asFile, Numbers } from "../../fixtures/synthesize/recording.ts";
-import { held } from "@perfdata/format/spool";
+import { held } from "@perfdata/format/records";
 import { localTrace } from "../support/local_trace.ts";
 import { ignored } from "../support/ignored.ts";
 import { testSeed } from "../support/seed.ts";

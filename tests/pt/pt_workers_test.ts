@@ -2,29 +2,35 @@
  * Intel PT that several threads decode: the same functions, calls and figures as of one thread, whatever the
  * number of threads and wherever the trace is cut, also of bytes that are damaged.
  */
-import { bytesSource, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { readAuxTrace } from "@perfdata/session";
-import { type CallEvents, type CallFilter, PtCalls } from "@perfdata/pt/calls";
-import { PtNames } from "@perfdata/pt/code";
-import { decodePt, PtClock, type PtCounts } from "@perfdata/pt/decode";
-import { functionRows, functionTimes, PtList, ROW, rowLines } from "@perfdata/pt/lists";
+import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { readAuxTrace } from "@perfdata/session/auxtrace";
 import {
+  type CallEvents,
+  type CallFilter,
   callWhole,
+  decodePt,
+  functionRows,
+  functionTimes,
   joinCalls,
   type JoinedPtCalls,
   joinList,
   listCalls,
   type ListTextOptions,
   listWhole,
+  PtCalls,
   type PtCallWhole,
+  type PtCounts,
+  PtList,
+  ROW,
+  rowLines,
   servePt,
-} from "@perfdata/pt/parallel";
-import { CallJson } from "@perfdata/export/call-json";
-import { CallText } from "@perfdata/export/call-text";
-import { ChromeCalls } from "@perfdata/export/chrome-calls";
-import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
+} from "@perfdata/pt/decode";
+import { PtNames } from "@perfdata/pt/code";
+import { PtClock } from "@perfdata/pt";
+import { CallJson, CallText, ChromeCalls, PerfettoCalls } from "@perfdata/export/traces";
 import { decodePackets, encodePackets, type Packet } from "@perfdata/intel-pt";
-import { localResolver } from "@perfdata/symbols/local-resolver";
+import { localResolver } from "@perfdata/symbols/files";
 import { assert, assertEquals } from "@std/assert";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
 import {

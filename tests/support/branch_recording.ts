@@ -1,21 +1,21 @@
 /** A recording with branch stacks of a small program: its branches are stepped through by the tests themselves. */
-import { emptyAttr, type Feature } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
+import type { Feature } from "@perfdata/format/features";
 import {
   HEADER_ARCH,
   HEADER_CPU_PMU_CAPS,
   HEADER_EVENT_DESC,
   HEADER_GROUP_DESC,
-} from "@perfdata/format/feature-names";
-import {
   PERF_SAMPLE_BRANCH_COUNTERS,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_ID,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { CodeSteps } from "@perfdata/export/branches";
-import { bytesSource, ElfFile } from "@perfdata/symbols";
+} from "@perfdata/format/constants";
+import { CodeSteps } from "@perfdata/export";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { ElfFile } from "@perfdata/symbols";
 import { assertEquals } from "@std/assert";
 import type { SteppedProgram } from "../../fixtures/stepped/program.ts";
 import { asFile, type Item, Numbers } from "../../fixtures/synthesize/recording.ts";

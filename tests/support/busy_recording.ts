@@ -1,24 +1,23 @@
 /** A recording in which nearly everything changes between two samples. */
-import { emptyAttr, memorySink, PerfDataWriter } from "@perfdata/format";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
+import { memorySink } from "@perfdata/format/bytes";
 import {
   PERF_CONTEXT_USER,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_FORK,
   PERF_RECORD_MISC_COMM_EXEC,
   PERF_RECORD_MISC_USER,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_SAMPLE,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import {
-  PERF_RECORD_COMM,
-  PERF_RECORD_EXIT,
-  PERF_RECORD_FINISHED_ROUND,
-  PERF_RECORD_FORK,
-  PERF_RECORD_MMAP,
-  PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
+} from "@perfdata/format/constants";
 import { Numbers, wordsRecord } from "../../fixtures/synthesize/recording.ts";
 
 /** `CLOCK_REALTIME` and `CLOCK_MONOTONIC` of `time.h`. */

@@ -1,7 +1,7 @@
-import type { RandomAccessSource } from "@perfdata/format";
+import type { RandomAccessSource } from "@perfdata/format/bytes";
 import { type OpenPtOptions, PtTrace } from "@perfdata/pt/code";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import { defaultPlaces, localFiles } from "@perfdata/symbols/local-files";
+import { openCodeFile } from "@perfdata/symbols";
+import { defaultPlaces, localFiles } from "@perfdata/symbols/files";
 
 /** Opens a trace whose code is in files of this machine. */
 export async function localTrace(

@@ -1,5 +1,5 @@
 /** Recordings of a few samples in files that a test chooses, and programs of one function for them. */
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import {
   symbolTable,

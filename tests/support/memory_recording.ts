@@ -1,5 +1,5 @@
 /** Recordings of accesses to memory, made here: no machine of a build has them. */
-import { emptyAttr, type Sample } from "@perfdata/format";
+import { emptyAttr, type Sample } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CODE_PAGE_SIZE,
@@ -13,7 +13,7 @@ import {
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { asFile, type Item, type Recording } from "../../fixtures/synthesize/recording.ts";
 
 const SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |

@@ -1,5 +1,5 @@
 /** Real Intel PT with the code that ran: traces of the corpus. */
-import { bytesRange, type CodeSpace, fixedSpace } from "@perfdata/intel-pt/flow";
+import { bytesRange, type CodeSpace, fixedSpace } from "@perfdata/intel-pt";
 import type { CodePages } from "../../fixtures/stepped/wrap.ts";
 import { corpusFolder } from "./corpus.ts";
 

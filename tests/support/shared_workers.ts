@@ -1,26 +1,20 @@
 /** Threads that take a part of a small recording as well. */
 import { assert } from "@std/assert";
 import {
+  type CollectOptions,
   profileColumns,
   type ProfileOptions,
   recordedProfile,
   SampleCollector,
 } from "@perfdata/profile";
-import type { CollectOptions } from "@perfdata/profile/sample-collector";
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { functionTable } from "@perfdata/report";
-import { collectWorkers } from "@perfdata/profile/collect-workers";
-import type { SortKey } from "@perfdata/report/function-keys";
-import { recordingInfo } from "@perfdata/report/info";
-import { infoWorkers } from "@perfdata/report/info-workers";
-import {
-  runEngine,
-  type ThreadMessage,
-  type Workers,
-  type WorkerThread,
-} from "@perfdata/session/engine";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { functionTable, type SortKey } from "@perfdata/report";
+import { collectWorkers } from "@perfdata/profile/workers";
+import { recordingInfo } from "@perfdata/report/figures";
+import { infoWorkers } from "@perfdata/report/workers";
+import { runEngine, type ThreadMessage, type Workers, type WorkerThread } from "@perfdata/session";
+import { openResolver } from "@perfdata/symbols/files";
 
 /** Symbols of a kernel that is not the one that runs. */
 export const kallsyms: string = new URL("../../fixtures/kernel/kallsyms", import.meta.url).pathname;

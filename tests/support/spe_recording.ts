@@ -1,5 +1,5 @@
 /** Recordings of Arm's Statistical Profiling Extension, made here: no machine of a build has it. */
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import type { Feature } from "@perfdata/format/features";
 import {
   PERF_SAMPLE_CPU,
@@ -8,7 +8,7 @@ import {
   PERF_SAMPLE_PHYS_ADDR,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import {
   type Item,
   type Numbers,

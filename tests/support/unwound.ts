@@ -1,11 +1,11 @@
 /** Programs whose stacks are worth unwinding, recorded on the spot, and the stacks as perf sees them. */
 
-import { PerfDataReader } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
-import { bytesSource, ElfFile, readElfSymbols } from "@perfdata/symbols";
-import { FileAddresses } from "@perfdata/symbols/address-map";
-import { localResolver } from "@perfdata/symbols/local-resolver";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { type Engine, type EngineOptions, runEngine } from "@perfdata/session";
+import { bytesSource, FileAddresses } from "@perfdata/symbols/resolver";
+import { ElfFile, readElfSymbols } from "@perfdata/symbols";
+import { localResolver } from "@perfdata/symbols/files";
 
 const SOURCES = new URL("./unwound/", import.meta.url).pathname;
 

@@ -1,8 +1,12 @@
 /** A function with its code and source, in the browser in the terminal. */
-import { annotate, codeCounts, type FunctionTest } from "@perfdata/export/annotate";
-import { type CodeOptions, readCode } from "@perfdata/export/function-code";
-import { pickSamples } from "@perfdata/profile/filter-profile";
-import { functionName, type Profile, totals } from "@perfdata/profile/profile";
+import {
+  annotate,
+  codeCounts,
+  type CodeOptions,
+  type FunctionTest,
+  readCode,
+} from "@perfdata/export/code";
+import { functionName, pickSamples, type Profile, totals } from "@perfdata/profile";
 import { rowsIn, rowTest } from "../../view/data/selection.ts";
 import type { Shown, ViewEngine } from "../../view/data/view_engine.ts";
 import type { TextPage } from "../../view/terminal/browser.ts";

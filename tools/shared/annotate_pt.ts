@@ -1,12 +1,10 @@
 /** Makes a profile of the instructions that ran in an Intel PT trace, for `annotate`. */
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { InsnDecoder } from "@perfdata/intel-pt";
-import { namePlaces } from "@perfdata/profile/profile-names";
-import type { Profile } from "@perfdata/profile/profile";
-import { ThreadTable } from "@perfdata/profile/thread-table";
-import { tracePlaces } from "@perfdata/report/trace-branches";
-import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import { shortName } from "@perfdata/session/short-name";
+import { namePlaces, type Profile, ThreadTable } from "@perfdata/profile";
+import { tracePlaces } from "@perfdata/report";
+import type { ObjectCodeReader } from "@perfdata/session/code";
+import { shortName } from "@perfdata/session";
 import { traceBranches, type TraceCounts } from "./branches_pt.ts";
 import { complain, InputError, Progress, UsageError } from "./cli.ts";
 import type { ReadProfile } from "./open_profile.ts";

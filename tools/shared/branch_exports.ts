@@ -11,14 +11,14 @@ import {
   type BranchPlaces,
   profgen,
   sampleProfile,
-} from "@perfdata/export/branches";
-import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/perf-event";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { runEngine } from "@perfdata/session/engine";
-import { ElfFile, type SymbolObject, SymbolsError } from "@perfdata/symbols";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
-import { openDwarf } from "@perfdata/symbols/open-dwarf";
+} from "@perfdata/export";
+import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/constants";
+import { openSource } from "@perfdata/format/files";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
+import { ElfFile } from "@perfdata/symbols";
+import { type SymbolObject, SymbolsError } from "@perfdata/symbols/resolver";
+import { openBinaryFile, openDwarf } from "@perfdata/symbols/files";
 import { about, complain, Complaints, InputError, parseWord, Progress, UsageError } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
@@ -115,14 +115,14 @@ async function exportSamples(
 ): Promise<number> {
   const complaints = new Complaints(`export: ${name}`);
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-  const { SampleCollector } = await import("@perfdata/profile/sample-collector");
+  const { SampleCollector } = await import("@perfdata/profile");
   const counts = new SampleCollector();
   const progress = new Progress("export", reader.fileSize);
   const threads = await sampleJobs(flags.value.jobs, reader);
   const { places, eventNames } = await runEngine(reader, [counts], {
     workers: threads === 1
       ? undefined
-      : (await import("@perfdata/profile/collect-workers")).collectWorkers(name, threads, {
+      : (await import("@perfdata/profile/workers")).collectWorkers(name, threads, {
         collect: {},
         symbols: symbolOptions(flags),
       }),
@@ -160,13 +160,13 @@ async function exportSamples(
 }
 
 /** A profile for compilers, by the debug information of a binary. */
-function* compilerProfile(
+async function* compilerProfile(
   binary: string,
   found: BinaryBranches,
   isBinary: boolean,
-): Generator<Uint8Array> {
+): AsyncGenerator<Uint8Array> {
   let faults = 0;
-  using opened = openDwarf(binary, {
+  using opened = await openDwarf(binary, {
     diagnostics: (error) => {
       if (faults++ === 0) complain(`export: ${binary}: ${error.message}`);
     },
@@ -258,7 +258,7 @@ export async function countStacks(
   const { places } = await runEngine(reader, [counts], {
     workers: threads === 1
       ? undefined
-      : (await import("@perfdata/export/branch-workers")).branchWorkers(name, threads),
+      : (await import("@perfdata/export/workers")).branchWorkers(name, threads),
     filter: await sampleFilter(flags, reader),
     ...(progress === undefined ? {} : { progress: progress.add }),
     diagnostics: complaints.take,

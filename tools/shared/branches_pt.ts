@@ -1,9 +1,10 @@
 /** Branches of Intel PT, for exports of branches and for commands that count them. */
-import { BranchCounts, type BranchPlaces, TraceBranches } from "@perfdata/export/branches";
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { BranchCounts, type BranchPlaces } from "@perfdata/export";
+import { TraceBranches } from "@perfdata/export/traces";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { type PtHistory, PtNames, type PtTrace } from "@perfdata/pt/code";
-import { clockRatios, decodePt } from "@perfdata/pt/decode";
-import { type PtSampleRows, PtSamples } from "@perfdata/pt/samples";
+import { clockRatios, type PtSampleRows } from "@perfdata/pt";
+import { decodePt, PtSamples } from "@perfdata/pt/decode";
 import { InputError, Progress } from "./cli.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";

@@ -1,12 +1,16 @@
 /** Chooses samples by names and relative times, which takes a first pass over the whole recording. */
-import { chooseSamples } from "@perfdata/edit/choose";
+import { chooseSamples } from "@perfdata/edit/slice";
 import { copyRecording, FileOutput } from "@perfdata/edit";
-import { isRandomAccess, type RandomAccessSink, type RandomAccessSource } from "@perfdata/format";
-import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
+import {
+  isRandomAccess,
+  type RandomAccessSink,
+  type RandomAccessSource,
+} from "@perfdata/format/bytes";
+import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/constants";
+import { openSource } from "@perfdata/format/files";
+import { PerfDataReader } from "@perfdata/format/records";
 import type { SampleFilter } from "@perfdata/session";
-import type { RecordedMachine } from "@perfdata/symbols";
+import type { RecordedMachine } from "@perfdata/symbols/resolver";
 import type { Complaints } from "./cli.ts";
 import { nameless } from "./edited_file.ts";
 import { type NameFilters, sampleFilter, type SampleFlags } from "./sample_flags.ts";

@@ -1,14 +1,12 @@
 /** Shared by all commands: errors, values of flags, standard output, progress. */
-import { PerfDataError } from "@perfdata/format/error";
-import { OutOfMemory } from "@perfdata/format/memory";
+import { OutOfMemory, PerfDataError, visible } from "@perfdata/format/bytes";
 import {
   type NewFile,
   newFile,
   NOT_A_FILE,
   OutputError,
   writeStdout,
-} from "@perfdata/format/file-sink";
-import { visible } from "@perfdata/format/visible";
+} from "@perfdata/format/files";
 import { wrapped } from "./wrapped.ts";
 
 /** Wrong usage: one message, exit code 2. */

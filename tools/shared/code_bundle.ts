@@ -1,11 +1,10 @@
 /** `symbols bundle --code`: the code of sampled functions and of what Intel PT ran through, with its symbols. */
-import { bundleFunctions, keptLines } from "@perfdata/export/bundle-functions";
+import { bundleFunctions, keptLines } from "@perfdata/export/code";
 import { bundlePlaces, CodeRecorder } from "@perfdata/pt/code";
-import { decodePt } from "@perfdata/pt/decode";
-import { lossText, PtList } from "@perfdata/pt/lists";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { RecordedAddresses } from "@perfdata/session/symbols";
-import type { SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
+import { decodePt, lossText, PtList } from "@perfdata/pt/decode";
+import { ObjectCodeReader, type RecordedAddresses } from "@perfdata/session/code";
+import type { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { complain, Progress } from "./cli.ts";
 import type { Flags } from "./flag_table.ts";
 import { hasIntelPt } from "./open_profile.ts";

@@ -5,10 +5,8 @@
  * is 0.
  */
 import { parseArgs } from "@std/cli";
-import { PerfDataError } from "@perfdata/format/error";
-import { guardHeap } from "@perfdata/format/heap-guard";
-import { setTempFolder } from "@perfdata/format/file-source";
-import { visible } from "@perfdata/format/visible";
+import { PerfDataError, visible } from "@perfdata/format/bytes";
+import { guardHeap, setTempFolder } from "@perfdata/format/files";
 import {
   about,
   beginRun,

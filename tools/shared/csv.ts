@@ -1,5 +1,5 @@
 /** Rows of CSV that are safe to open in a spreadsheet. */
-import { safeCell } from "@perfdata/format/visible";
+import { safeCell } from "@perfdata/format/bytes";
 import { stringify } from "@std/csv";
 
 /** Rows as CSV (RFC 4180); text that a spreadsheet takes for a formula gets an apostrophe in front. */

@@ -1,11 +1,5 @@
 /** What instructions of x86 do with memory and registers, by iced-x86. */
-import type {
-  DataDecoder,
-  DataInsn,
-  InsnEffect,
-  InsnFlow,
-  MemoryOperand,
-} from "@perfdata/report/data-insn";
+import type { DataDecoder, DataInsn, InsnEffect, InsnFlow, MemoryOperand } from "@perfdata/report";
 
 /** Numbers of registers in DWARF by those in instructions (System V psABI for AMD64, figure 3.36). */
 const DWARF_64 = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];

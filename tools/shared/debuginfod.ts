@@ -2,10 +2,9 @@
  * Downloads files by build id from debuginfod servers into the cache of its clients, in a process of its own,
  * which may reach those servers and write to that cache. It reads no other files, not even the recording.
  */
-import { elfExtent } from "@perfdata/symbols/elf";
-import { ElfFile } from "@perfdata/symbols";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
-import { buildIdsEqual } from "@perfdata/symbols/file-search";
+import { elfExtent, ElfFile } from "@perfdata/symbols";
+import { openBinaryFile } from "@perfdata/symbols/files";
+import { buildIdsEqual } from "@perfdata/symbols/resolver";
 import { complain, Progress } from "./cli.ts";
 
 /** What is to be downloaded. */

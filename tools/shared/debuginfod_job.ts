@@ -1,6 +1,6 @@
 /** `symbols fetch`: which files of a recording are missing, and the process that downloads them. */
-import type { SymbolTrust } from "@perfdata/session/symbols";
-import { defaultPlaces } from "@perfdata/symbols/local-files";
+import type { SymbolTrust } from "@perfdata/session";
+import { defaultPlaces } from "@perfdata/symbols/files";
 import type { DownloadJob, WantedObject } from "./debuginfod.ts";
 import { InputError } from "./cli.ts";
 

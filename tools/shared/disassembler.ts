@@ -1,10 +1,6 @@
 /** Instructions of x86, by iced-x86, and of AArch64, by Capstone: whichever is needed is loaded. */
-import {
-  type DecodedInsn,
-  type Disassembler,
-  x86Disassembler,
-} from "@perfdata/export/function-code";
-import type { InsnMode } from "@perfdata/intel-pt/x86";
+import { type DecodedInsn, type Disassembler, x86Disassembler } from "@perfdata/export/code";
+import type { InsnMode } from "@perfdata/intel-pt";
 import { complain } from "./cli.ts";
 import { insnText } from "./insn_text.ts";
 

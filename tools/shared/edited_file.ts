@@ -1,14 +1,11 @@
 /** Shared by commands that write recordings. */
-import { type CopyStats, FileOutput, PipeOutput } from "@perfdata/edit";
-import { type RecordingOutput } from "@perfdata/edit/recording-output";
-import type { ByteSink, ByteSource, RandomAccessSource } from "@perfdata/format";
-import type { TempFile } from "@perfdata/format/source";
-import { tempFile } from "@perfdata/format/temp-file";
-import { newFile } from "@perfdata/format/file-sink";
+import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
+import type { ByteSink, ByteSource, RandomAccessSource, TempFile } from "@perfdata/format/bytes";
+import { newFile, tempFile } from "@perfdata/format/files";
 import { about, complain, UsageError, writeOut } from "./cli.ts";
 import type { OUTPUT_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
-import { spooled } from "@perfdata/format/spool";
+import { spooled } from "@perfdata/format/records";
 
 /** What the user gave of the flags that say where a recording goes. */
 type OutputWish = FlagsOf<typeof OUTPUT_FLAGS>;

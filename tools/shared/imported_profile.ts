@@ -1,7 +1,5 @@
 /** Profiles of other tools, read like recordings. */
-import { filterProfile } from "@perfdata/profile/filter-profile";
-import { type ImportedKind, importProfile } from "@perfdata/profile/import-profile";
-import type { Profile } from "@perfdata/profile/profile";
+import { filterProfile, type ImportedKind, importProfile, type Profile } from "@perfdata/profile";
 import { complain, InputError, Progress, UsageError } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";

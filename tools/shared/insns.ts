@@ -1,10 +1,6 @@
 /** Instructions of functions with their shares, for `annotate` and `report`. */
-import { codeListing } from "@perfdata/export/code-listing";
-import type { InsnRuns } from "@perfdata/export/branches";
-import type { CodeInsn, ReadCode } from "@perfdata/export/function-code";
-import { shareStyle } from "@perfdata/profile/colors";
-import { markedName } from "@perfdata/profile/profile";
-import { shortName } from "@perfdata/profile/short-names";
+import { type CodeInsn, codeListing, type InsnRuns, type ReadCode } from "@perfdata/export/code";
+import { markedName, shareStyle, shortName } from "@perfdata/profile";
 import type { Line, Span } from "../../view/terminal/lines.ts";
 import type { Sources } from "./source_lines.ts";
 

@@ -1,15 +1,15 @@
 /** ELF files of code that compilers made at run time: `convert --jit`. */
 import {
   findJitdumps,
+  InjectJit,
   type JitInjection,
   jittedFiles,
   type NamedJitdump,
-} from "@perfdata/edit/inject-jit";
-import { InjectJit } from "@perfdata/edit";
-import type { PerfDataReader } from "@perfdata/format";
-import { newFile } from "@perfdata/format/file-sink";
-import { SymbolsError } from "@perfdata/symbols";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
+} from "@perfdata/edit/slice";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { newFile } from "@perfdata/format/files";
+import { SymbolsError } from "@perfdata/symbols/resolver";
+import { openBinaryFile } from "@perfdata/symbols/files";
 import { about, complain, InputError } from "./cli.ts";
 
 /** Writes the files beside the jitdump files, and says where they are. */

@@ -1,5 +1,5 @@
 /** The error for a file that was given as a symbol bundle and is not one. */
-import { type FileKind, fileKind, KIND_BYTES } from "@perfdata/format/file-kind";
+import { type FileKind, fileKind, KIND_BYTES } from "@perfdata/format/constants";
 import { InputError } from "./cli.ts";
 
 /** The kind of a file by its first bytes; `undefined` if it cannot be read, which its reader reports. */

@@ -1,8 +1,8 @@
 /** Reads a recording once more, to say why nothing of it is left. */
-import { isRandomAccess } from "@perfdata/format";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import type { GivenFilters, WhyNothingOptions } from "@perfdata/report/nothing";
+import { isRandomAccess } from "@perfdata/format/bytes";
+import { openSource } from "@perfdata/format/files";
+import { PerfDataReader } from "@perfdata/format/records";
+import type { GivenFilters, WhyNothingOptions } from "@perfdata/report/figures";
 
 /** Asks a file once more; `undefined` of a stream. */
 async function onceMore<T>(
@@ -26,7 +26,7 @@ export async function whyNothing(
   names: WhyNothingOptions["names"] = {},
 ): Promise<string> {
   // Imported here, since only a filter that matches nothing needs them.
-  const { whyNothing } = await import("@perfdata/report/nothing");
+  const { whyNothing } = await import("@perfdata/report/figures");
   const { levenshteinDistance } = await import("@std/text");
   const near = (wanted: string) => {
     const word = wanted.slice(0, 100).toLowerCase();
@@ -38,7 +38,7 @@ export async function whyNothing(
 
 /** Why a recording has no samples though nothing was filtered, as the end of a line. */
 export async function whyNoSamples(file: string): Promise<string> {
-  const { whyNoSamples } = await import("@perfdata/report/nothing");
+  const { whyNoSamples } = await import("@perfdata/report/figures");
   return await onceMore(file, whyNoSamples) ?? "";
 }
 

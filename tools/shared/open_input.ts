@@ -1,9 +1,8 @@
 /** Opens the input of a command that shows samples: a recording, or a profile of another tool. */
-import type { ByteSource } from "@perfdata/format";
-import { fileKind } from "@perfdata/format/file-kind";
-import { type OpenOptions, openSource } from "@perfdata/format/file-source";
-import { ForwardReader, isRandomAccess, putBack } from "@perfdata/format/source";
-import type { ImportedKind } from "@perfdata/profile/import-profile";
+import { type ByteSource, ForwardReader, isRandomAccess, putBack } from "@perfdata/format/bytes";
+import { fileKind } from "@perfdata/format/constants";
+import { type OpenOptions, openSource } from "@perfdata/format/files";
+import type { ImportedKind } from "@perfdata/profile";
 
 /** An input that was opened. */
 export interface OpenedInput {
@@ -24,7 +23,7 @@ export async function openInput(name: string, options: OpenOptions = {}): Promis
   let start = magic.subarray(0, await reader.readFull(magic));
   let kind: ImportedKind | undefined;
   if (fileKind(start) !== "recording") {
-    const { IMPORTED_KIND_BYTES, importedKind } = await import("@perfdata/profile/import-profile");
+    const { IMPORTED_KIND_BYTES, importedKind } = await import("@perfdata/profile");
     const more = new Uint8Array(IMPORTED_KIND_BYTES);
     more.set(start);
     start = more.subarray(0, start.length + await reader.readFull(more.subarray(start.length)));

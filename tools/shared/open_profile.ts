@@ -1,23 +1,34 @@
 /** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
 import { collect } from "@perfdata/perfdata/collect";
 import { misleadingLines, remedyText, trustLines } from "@perfdata/report/trust";
-import { chooseEvent, type ChosenEvent, eventCounts } from "@perfdata/profile/chosen-event";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import { profileColumns, recordedProfile } from "@perfdata/profile/recorded-profile";
-import { filterProfile } from "@perfdata/profile/filter-profile";
-import { isTimeWeight, type Profile } from "@perfdata/profile/profile";
-import { type ProfileOptions } from "@perfdata/profile/recorded-profile";
-import { newFile } from "@perfdata/format/file-sink";
-import { type ByteSource, isRandomAccess } from "@perfdata/format";
-import { floatAt } from "@perfdata/format/elements";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import type { EventLoopTurns } from "@perfdata/format/event-loop";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import type { AddressedPlaces } from "@perfdata/session/address-table";
-import type { Engine } from "@perfdata/session/engine";
-import type { LookUpProgress } from "@perfdata/session/symbolize";
-import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
+import {
+  chooseEvent,
+  type ChosenEvent,
+  eventCounts,
+  filterProfile,
+  isTimeWeight,
+  type Profile,
+  profileColumns,
+  type ProfileOptions,
+  recordedProfile,
+  SampleCollector,
+} from "@perfdata/profile";
+import { newFile, openSource } from "@perfdata/format/files";
+import {
+  type ByteSource,
+  type EventLoopTurns,
+  floatAt,
+  isRandomAccess,
+} from "@perfdata/format/bytes";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import { PerfDataReader } from "@perfdata/format/records";
+import {
+  type AddressedPlaces,
+  type Engine,
+  type LookUpProgress,
+  noStacksText,
+  unwoundText,
+} from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   about,
@@ -174,7 +185,7 @@ async function collectSamples(
   const opened = turns !== undefined && isRandomAccess(input) ? turns.source(input) : input;
   // What context switches look like is said at the end of a file.
   const source = weight !== "period"
-    ? await (await import("@perfdata/format/spool")).featuresFirst(opened)
+    ? await (await import("@perfdata/format/records")).featuresFirst(opened)
     : opened;
   const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
   const filter = await sampleFilter(flags, reader);
@@ -193,7 +204,7 @@ async function collectSamples(
   const jobs = weight !== "period" ? 1 : await sampleJobs(flags.value.jobs, reader);
   const workers = jobs === 1
     ? undefined
-    : (await import("@perfdata/profile/collect-workers")).collectWorkers(name, jobs, {
+    : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {
       collect: how,
       symbols: { ...symbolOptions(flags), parameters: false },
     });

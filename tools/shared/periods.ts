@@ -1,5 +1,5 @@
 /** Messages of several commands about sums of periods. */
-import { roundedPeriods } from "@perfdata/session/period-sums";
+import { roundedPeriods } from "@perfdata/session";
 import { complain } from "./cli.ts";
 
 /** Says where periods are too large to be exact. */

@@ -1,12 +1,16 @@
 /** `annotate --data-type`: types of data with the samples of each field. */
-import { jsonLine } from "@perfdata/report/json-line";
-import { countTypes, listFields, type TypeCount } from "@perfdata/report/data-type-table";
-import { fieldAt } from "@perfdata/report/data-field";
-import { type DataCause, DataTypes } from "@perfdata/report/data-types";
-import type { UnknownTypes } from "@perfdata/report/type-sums";
-import { shareStyle } from "@perfdata/profile/colors";
-import type { Profile } from "@perfdata/profile/profile";
-import type { Engine } from "@perfdata/session/engine";
+import { jsonLine } from "@perfdata/format/bytes";
+import {
+  countTypes,
+  type DataCause,
+  DataTypes,
+  fieldAt,
+  listFields,
+  type TypeCount,
+  type UnknownTypes,
+} from "@perfdata/report";
+import { type Profile, shareStyle } from "@perfdata/profile";
+import type { Engine } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { Line } from "../../view/terminal/lines.ts";
 import { complain, InputError, writeLine, writeOut } from "./cli.ts";

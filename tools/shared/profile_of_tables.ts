@@ -1,7 +1,6 @@
 /** Tables of recordings, as `export parquet` wrote them, read as one recording. */
-import { filterProfile } from "@perfdata/profile/filter-profile";
-import type { Profile } from "@perfdata/profile/profile";
-import { profileOfTables } from "@perfdata/tables/tables-profile";
+import { filterProfile, type Profile } from "@perfdata/profile";
+import { profileOfTables } from "@perfdata/tables";
 import { complain, InputError, UsageError } from "./cli.ts";
 import { type SAMPLE_FLAGS, SYMBOL_FLAGS } from "./flag_sets.ts";
 import { flagRows, type FlagsOf } from "./flag_table.ts";

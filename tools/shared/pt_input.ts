@@ -3,13 +3,16 @@ import {
   type ByteSource,
   isRandomAccess,
   PerfDataError,
-  PerfDataReader,
   type RandomAccessSource,
-} from "@perfdata/format";
-import { HEADER_AUXTRACE } from "@perfdata/format/feature-names";
-import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
-import { openSource } from "@perfdata/format/file-source";
+} from "@perfdata/format/bytes";
+import { held, PerfDataReader } from "@perfdata/format/records";
+import {
+  HEADER_AUXTRACE,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_AUX,
+} from "@perfdata/format/constants";
+import { openSource } from "@perfdata/format/files";
 import { AuxCollector, readAuxTrace } from "@perfdata/session/auxtrace";
 import {
   bundledCode,
@@ -20,23 +23,21 @@ import {
   PtTrace,
   type TraceCode,
 } from "@perfdata/pt/code";
-import type { PtCounts } from "@perfdata/pt/decode";
-import { lossText, unsureText } from "@perfdata/pt/lists";
-import { type CodeFiles, type MemoryImage, memoryImages } from "@perfdata/session/code-images";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
-import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
-import { openCodeFile } from "@perfdata/symbols/code-file";
-import type { BinarySource, RecordedMachine } from "@perfdata/symbols";
-import { SymbolsError } from "@perfdata/symbols/errors";
-import { openBinaryFile } from "@perfdata/symbols/binary-file";
-import { defaultPlaces } from "@perfdata/symbols/local-files";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import { BundleError, openBundle } from "@perfdata/symbols/open-resolver";
+import { lossText, type PtCounts, unsureText } from "@perfdata/pt/decode";
+import {
+  type CodeFiles,
+  type MemoryImage,
+  memoryImages,
+  ObjectCodeReader,
+} from "@perfdata/session/code";
+import { BuildIdFolder, openCodeFile } from "@perfdata/symbols";
+import { type BinarySource, type RecordedMachine, SymbolsError } from "@perfdata/symbols/resolver";
+import { BundleError, defaultPlaces, openBinaryFile, openBundle } from "@perfdata/symbols/files";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
+import { UNVERIFIED_MARK } from "@perfdata/profile";
 import { about, complain, Complaints, InputError } from "./cli.ts";
 import { symbolFiles } from "./symbol_flags.ts";
 import { notBundle } from "./not_bundle.ts";
-import { held } from "@perfdata/format/spool";
 
 /** The copy of the kernel's memory in a directory that `perf record --kcore` made. */
 const KCORE = "kcore_dir/kcore";

@@ -1,10 +1,17 @@
 /** `pt --packets`: what ran, from packets alone. */
-import type { CallFilter } from "@perfdata/pt/calls";
+import {
+  type CallFilter,
+  decodePt,
+  type DecodePtOptions,
+  entryPoints,
+  packetsText,
+  type PtCounts,
+  PtEntries,
+  threadObjects,
+} from "@perfdata/pt/decode";
 import { type PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
-import { decodePt, type DecodePtOptions, type PtCounts } from "@perfdata/pt/decode";
-import { entryPoints, packetsText, PtEntries, threadObjects } from "@perfdata/pt/lists";
-import { markedName } from "@perfdata/profile/profile";
-import { visible } from "@perfdata/format/visible";
+import { markedName } from "@perfdata/profile";
+import { visible } from "@perfdata/format/bytes";
 
 /** Rows of the table of addresses where `--limit` says nothing. */
 const ROWS = 40;

@@ -1,37 +1,40 @@
 /** `script --itrace`: samples made from Intel PT, together with the recorded ones. */
-import { type AddedText, ScriptWriter } from "@perfdata/export/script";
-import type { ByteSource } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
-import { PERF_TYPE_HARDWARE } from "@perfdata/format/perf-event";
 import {
+  type AddedText,
   asksFor,
   CODE_FIELDS,
   eventFields,
   type FieldWish,
+  ROW,
+  ROW_WORDS,
   rowNeeds,
-} from "@perfdata/export/script-fields";
-import { ScriptPlaces } from "@perfdata/export/script-places";
-import { ROW, ROW_WORDS, ScriptRows, type ShownRecords } from "@perfdata/export/script-rows";
-import { PtScriptWriter } from "@perfdata/export/script-pt";
+  ScriptPlaces,
+  ScriptRows,
+  ScriptWriter,
+  type ShownRecords,
+} from "@perfdata/export/script";
+import { type ByteSource, intAt } from "@perfdata/format/bytes";
+import { PERF_TYPE_HARDWARE } from "@perfdata/format/constants";
 import {
   hasManyLines,
   type PtScriptOrder,
   type PtScriptWhole,
+  PtScriptWriter,
   scriptWhole,
   writePtScript,
   type WrittenPtScript,
-} from "@perfdata/export/script-pt-join";
+} from "@perfdata/export/traces";
 import { PtNames, type PtTrace } from "@perfdata/pt/code";
-import { clockRatios, type PtClock, type TimeOrigin } from "@perfdata/pt/decode";
-import { packetsText } from "@perfdata/pt/lists";
-import type { PtWhole } from "@perfdata/pt/parallel";
-import type {
-  AddedLists,
-  ItraceOptions,
-  PtSamples,
-  RecordedSamples,
-  SamplesOptions,
-} from "@perfdata/pt/samples";
+import { clockRatios, type ItraceOptions, type PtClock } from "@perfdata/pt";
+import {
+  type AddedLists,
+  packetsText,
+  type PtSamples,
+  type PtWhole,
+  type RecordedSamples,
+  type SamplesOptions,
+  type TimeOrigin,
+} from "@perfdata/pt/decode";
 import { complain, InputError, Progress, UsageError, writeOut } from "./cli.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";

@@ -1,14 +1,20 @@
 /** Profiles of Intel PT: stacks that ran, with their times. */
-import type { CallWriter } from "@perfdata/export/call-writer";
-import { ChromeCalls } from "@perfdata/export/chrome-calls";
-import { PerfettoCalls } from "@perfdata/export/perfetto-calls";
-import type { Profile } from "@perfdata/profile/profile";
-import { ptProfile } from "@perfdata/profile/pt-profile";
-import { type CallEvents, PtCalls } from "@perfdata/pt/calls";
+import type { CallWriter } from "@perfdata/export";
+import { ChromeCalls, PerfettoCalls } from "@perfdata/export/traces";
+import { type Profile, ptProfile } from "@perfdata/profile";
+import {
+  type CallEvents,
+  callWhole,
+  decodePt,
+  type DecodePtOptions,
+  joinCalls,
+  listCalls,
+  lossText,
+  PtCalls,
+  type PtCounts,
+  unsureText,
+} from "@perfdata/pt/decode";
 import { PtNames, type PtTrace } from "@perfdata/pt/code";
-import { decodePt, type DecodePtOptions, type PtCounts } from "@perfdata/pt/decode";
-import { lossText, unsureText } from "@perfdata/pt/lists";
-import { callWhole, joinCalls, listCalls } from "@perfdata/pt/parallel";
 import { complain, InputError, Progress } from "./cli.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";

@@ -1,13 +1,17 @@
 /** `pt --last`, `--around` and `--time`: the part of a trace that is decoded. */
-import { intAt } from "@perfdata/format/elements";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import type { Consumer, Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
+import { intAt } from "@perfdata/format/bytes";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import {
+  type Consumer,
+  type Engine,
+  resolveTime,
+  type Run,
+  type TimeRange,
+} from "@perfdata/session";
 import type { PtTrace } from "@perfdata/pt/code";
 import { ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
 import { InputError, UsageError } from "./cli.ts";
 import { parseLength, parseTime } from "./time_flag.ts";
-import { resolveTime, type TimeRange } from "@perfdata/session/time-range";
 
 /** What `--around` names, and how far around it. */
 interface Around {

@@ -1,8 +1,14 @@
 /** Threads that decode parts of a trace for `pt` (see pt.ts). */
-import { type CallFilter, PLACE_ROWS } from "@perfdata/pt/calls";
+import {
+  type CallFilter,
+  callRowsOf,
+  functionRows,
+  type ListTextOptions,
+  PLACE_ROWS,
+  type PtCallWhole,
+  type PtWorkers,
+} from "@perfdata/pt/decode";
 import type { PtNames } from "@perfdata/pt/code";
-import { callRowsOf, functionRows } from "@perfdata/pt/lists";
-import type { ListTextOptions, PtCallWhole, PtWorkers } from "@perfdata/pt/parallel";
 import type { resolverOf } from "./symbol_flags.ts";
 
 /** What a thread is to decode. */

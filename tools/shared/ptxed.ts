@@ -1,8 +1,9 @@
 /** `extract-pt --ptxed`: what libipt's ptxed and ptdump need in addition to the trace. */
-import type { PerfDataReader } from "@perfdata/format";
-import { fileSink } from "@perfdata/format/file-sink";
-import { type AuxStream, type AuxTrace } from "@perfdata/session";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { fileSink } from "@perfdata/format/files";
 import {
+  type AuxStream,
+  type AuxTrace,
   isFilePath,
   libiptImageOptions,
   libiptOptions,
@@ -10,8 +11,8 @@ import {
   libiptSidebandOptions,
   type MappedCode,
   noSidebandReason,
-} from "@perfdata/session/libipt";
-import { runEngine } from "@perfdata/session/engine";
+} from "@perfdata/session/auxtrace";
+import { runEngine } from "@perfdata/session";
 import { about, complain } from "./cli.ts";
 
 /** What the user asked for, and where it goes. */

@@ -1,7 +1,7 @@
 /** Values of flags that several commands have. */
-import { decodeFeature, type PerfDataReader } from "@perfdata/format";
-import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
-import { sectionRange } from "@perfdata/format/regions";
+import { decodeFeature } from "@perfdata/format/features";
+import { type PerfDataReader, sectionRange } from "@perfdata/format/records";
+import { HEADER_COMPRESSED } from "@perfdata/format/constants";
 import { UsageError } from "./cli.ts";
 
 /**

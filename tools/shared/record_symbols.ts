@@ -1,7 +1,6 @@
 /** `records --symbols` and `--unwind`: loaded only for these flags. */
-import type { Engine } from "@perfdata/session/engine";
+import { type Engine, noStacksText, unwoundText } from "@perfdata/session";
 import { FilePlaceSymbols } from "@perfdata/session/symbols";
-import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { complain } from "./cli.ts";
 import { SYMBOL_FLAGS } from "./flag_sets.ts";

@@ -1,13 +1,7 @@
 /** Counts how often instructions ran, from branch stacks, for `annotate` and `report`. */
-import {
-  type BranchCounts,
-  type BranchPlaces,
-  codeRuns,
-  type InsnRuns,
-  insnRuns,
-} from "@perfdata/export/branches";
-import type { ReadCode } from "@perfdata/export/function-code";
-import type { PerfDataReader } from "@perfdata/format/reader";
+import type { BranchCounts, BranchPlaces } from "@perfdata/export";
+import { codeRuns, type InsnRuns, insnRuns, type ReadCode } from "@perfdata/export/code";
+import type { PerfDataReader } from "@perfdata/format/records";
 import { countStacks, hasBranches } from "./branch_exports.ts";
 import { complain, Complaints } from "./cli.ts";
 import { hasIntelPt } from "./open_profile.ts";

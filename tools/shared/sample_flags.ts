@@ -1,13 +1,18 @@
 /** The flags that choose samples, the same in all commands that count or show samples. */
-import type { PerfDataReader } from "@perfdata/format/reader";
-import type { EngineOptions } from "@perfdata/session/engine";
-import { nameList, numberList, splitEvents, splitNames } from "@perfdata/session/name-list";
-import type { NameTest } from "@perfdata/session/name-words";
+import type { PerfDataReader } from "@perfdata/format/records";
+import {
+  type EngineOptions,
+  nameList,
+  type NameTest,
+  numberList,
+  resolveTime,
+  splitEvents,
+  splitNames,
+} from "@perfdata/session";
 import { asUsage } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { parseTime, sampleSpan } from "./time_flag.ts";
-import { resolveTime } from "@perfdata/session/time-range";
 
 /** What the user gave of the flags that choose samples. */
 export type SampleFlags = FlagsOf<typeof SAMPLE_FLAGS>;

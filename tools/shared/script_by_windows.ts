@@ -1,29 +1,27 @@
 /** Makes the text of `script`, in this thread or another one. */
 import {
+  HEADER_CLOCK_DATA,
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_TRACING_DATA,
   PERF_SAMPLE_READ,
   PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
-} from "@perfdata/format/perf-event";
-import {
-  PERF_RECORD_HEADER_ATTR,
-  PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/format/record-types";
-import { HEADER_CLOCK_DATA } from "@perfdata/format/feature-names";
+} from "@perfdata/format/constants";
 import { decodeFeature } from "@perfdata/format/features";
-import type { PerfDataReader } from "@perfdata/format";
+import type { PerfDataReader } from "@perfdata/format/records";
 import {
   asksFor,
+  type ClockTimes,
   CODE_FIELDS,
+  type CodePieces,
   FieldError,
   parseFields,
   SCRIPT_FIELDS,
-} from "@perfdata/export/script-fields";
-import type { CodePieces } from "@perfdata/export/script";
-import { ScriptText } from "@perfdata/export/script-text";
-import type { ClockTimes } from "@perfdata/export/time-of-day";
-import type { Engine, EngineOptions } from "@perfdata/session/engine";
+  ScriptText,
+} from "@perfdata/export/script";
+import type { Engine, EngineOptions } from "@perfdata/session";
 import type { TextWork, WriteText } from "@perfdata/session/workers";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
+import { ObjectCodeReader } from "@perfdata/session/code";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { complain, InputError, UsageError } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
@@ -31,7 +29,7 @@ import type { FlagsOf } from "./flag_table.ts";
 import { type NameFilters, nameFilters } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";
 import type { codeFiles } from "./pt_input.ts";
-import { type ShowFlag, shownRecords } from "@perfdata/dump/shown-records";
+import { type ShowFlag, shownRecords } from "@perfdata/dump";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 

@@ -1,6 +1,5 @@
 // Makes the text of windows of a recording for `script` (see script.ts).
-import { openSource } from "@perfdata/format/file-source";
-import { guardHeap } from "@perfdata/format/heap-guard";
+import { guardHeap, openSource } from "@perfdata/format/files";
 import { serveText } from "@perfdata/session/workers";
 import { makeScript, type ScriptAbout } from "./script_by_windows.ts";
 

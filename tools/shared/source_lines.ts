@@ -1,9 +1,8 @@
 /** Source lines of a function with their shares. */
-import type { AnnotatedLine, Annotation } from "@perfdata/export/annotate";
-import { shareStyle } from "@perfdata/profile/colors";
-import { markedName } from "@perfdata/profile/profile";
-import { type BundledFile, bundledText } from "@perfdata/symbols/bundle-code";
-import { openBundle } from "@perfdata/symbols/open-resolver";
+import type { AnnotatedLine, Annotation } from "@perfdata/export/code";
+import { markedName, shareStyle } from "@perfdata/profile";
+import { type BundledFile, bundledText } from "@perfdata/symbols";
+import { openBundle } from "@perfdata/symbols/files";
 import type { Line } from "../../view/terminal/lines.ts";
 
 /** Source files, where they can be read. */

@@ -1,6 +1,6 @@
 /** Writes styled lines to standard output, with colors if that is a terminal. */
-import { visible } from "@perfdata/format/visible";
-import { type ColorMode, painted, shareStyle } from "@perfdata/profile/colors";
+import { visible } from "@perfdata/format/bytes";
+import { type ColorMode, painted, shareStyle } from "@perfdata/profile";
 import { type Line, textOf } from "../../view/terminal/lines.ts";
 import { colorMode, writeLines, writeOut } from "./cli.ts";
 

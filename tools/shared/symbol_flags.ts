@@ -1,11 +1,9 @@
 /**
  * The flags of all commands that show symbols.
  */
-import { fileKind } from "@perfdata/format/file-kind";
+import { fileKind } from "@perfdata/format/constants";
 import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
-import { localFiles } from "@perfdata/symbols/local-files";
-import { localResolver } from "@perfdata/symbols/local-resolver";
-import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import { localFiles, localResolver, type OpenResolverOptions } from "@perfdata/symbols/files";
 import { about, atStart, InputError } from "./cli.ts";
 import type { SYMBOL_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
@@ -60,7 +58,7 @@ export async function resolverOf(
   }
   const { symbols } = options;
   if (symbols === undefined) return localResolver({ ...options, files });
-  const { BundleError, openResolver } = await import("@perfdata/symbols/open-resolver");
+  const { BundleError, openResolver } = await import("@perfdata/symbols/files");
   try {
     return about(symbols, () => openResolver({ ...options, files }));
   } catch (error) {
@@ -90,8 +88,8 @@ export async function symbolFiles(symfs: string | undefined): Promise<SymbolFile
 }
 
 async function openArchive(path: string): Promise<SymbolFiles> {
-  const { SymbolsError } = await import("@perfdata/symbols");
-  const { archiveFiles } = await import("@perfdata/symbols/archive-files");
+  const { SymbolsError } = await import("@perfdata/symbols/resolver");
+  const { archiveFiles } = await import("@perfdata/symbols");
   try {
     const files = await archiveFiles(path, localFiles);
     if (files !== undefined) return files;

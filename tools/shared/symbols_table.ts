@@ -1,8 +1,6 @@
 /** `symbols table`: names of frames of tables. */
 import { causesText, refusedLines } from "@perfdata/report/trust";
-import { FRAMES } from "@perfdata/tables/tables";
-import { kernelReleases, nameFrames, unnamedFrames } from "@perfdata/tables/name-frames";
-import type { RowSink } from "@perfdata/tables/columns";
+import { FRAMES, kernelReleases, nameFrames, type RowSink, unnamedFrames } from "@perfdata/tables";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { aboutAsync, complain, complainAll, InputError, writeLine } from "./cli.ts";
 import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";

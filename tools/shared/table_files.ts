@@ -1,6 +1,6 @@
 /** Opens files of tables. */
 import { zstdDecompressSync } from "node:zlib";
-import { fileSource } from "@perfdata/format/file-source";
+import { fileSource } from "@perfdata/format/files";
 import type { TableFile } from "@perfdata/tables";
 import { parquetPaths } from "./table_folders.ts";
 

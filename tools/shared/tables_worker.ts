@@ -1,5 +1,5 @@
 /** A thread that writes the tables of recordings: see `writeAllTables`. */
-import { servePool } from "@perfdata/session/workers";
+import { servePool } from "@perfdata/session";
 import { InputError } from "./cli.ts";
 import {
   type TablesAnswer,

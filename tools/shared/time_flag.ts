@@ -1,11 +1,11 @@
 /** Values of flags that are times. */
-import type { PerfDataReader } from "@perfdata/format/reader";
+import type { PerfDataReader } from "@perfdata/format/records";
 import {
   parseLength as lengthOf,
   parseTime as rangeOf,
   sampleSpan as spanOf,
   type TimeRange,
-} from "@perfdata/session/time-range";
+} from "@perfdata/session";
 import { asInput, asUsage } from "./cli.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Values of `--type`. */
-import { isRecordName, recordNames } from "@perfdata/dump/record-names";
+import { isRecordName, recordNames } from "@perfdata/dump";
 import { UsageError } from "./cli.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** `--weight`: what commands count, and their messages about context switches. */
-import { PROFILE_WEIGHTS, type ProfileWeight } from "@perfdata/profile/profile";
-import type { Parallelism, ThreadIntervals } from "@perfdata/session/intervals";
+import { PROFILE_WEIGHTS, type ProfileWeight } from "@perfdata/profile";
+import type { Parallelism, ThreadIntervals } from "@perfdata/session";
 import { complain, InputError, parseWord } from "./cli.ts";
 
 /** What counts, as `--weight` says. */
@@ -23,7 +23,7 @@ export async function reportSwitches(
 ): Promise<void> {
   if (intervals === undefined && parallelism === undefined) return;
   const { HOW_TO_RECORD, HOW_TO_RECORD_SWITCHES, intervalLines, undescribedLine } = await import(
-    "@perfdata/session/intervals"
+    "@perfdata/session"
   );
   const undescribed = undescribedLine((intervals ?? parallelism)?.undescribed ?? []);
   /** Context switches that cannot be read are not such that were not recorded. */

@@ -1,18 +1,27 @@
 /** Recordings as tables in a directory, for `export parquet`, `export arrow` and `sql`. */
 import { constants, zstdCompressSync } from "node:zlib";
-import type { ByteSink } from "@perfdata/format";
-import { EventLoopTurns } from "@perfdata/format/event-loop";
-import { type NewFile, newFile } from "@perfdata/format/file-sink";
-import { openSource } from "@perfdata/format/file-source";
-import { PerfDataReader } from "@perfdata/format/reader";
-import { type Engine, runEngine } from "@perfdata/session/engine";
-import { listQueue, Pool } from "@perfdata/session/workers";
-import { noStacksText, unwoundText } from "@perfdata/session/unwind-text";
-import { type RecordingKey, RecordingTables } from "@perfdata/tables/recording-tables";
-import type { RowSink } from "@perfdata/tables/columns";
-import type { Table } from "@perfdata/tables";
-import { ParquetFile } from "@perfdata/tables/parquet";
-import { ASKED_TABLES, PT_CALLS, TABLES, TABLES_VERSION } from "@perfdata/tables/tables";
+import { type ByteSink, EventLoopTurns } from "@perfdata/format/bytes";
+import { type NewFile, newFile, openSource } from "@perfdata/format/files";
+import { PerfDataReader } from "@perfdata/format/records";
+import {
+  type Engine,
+  listQueue,
+  noStacksText,
+  Pool,
+  runEngine,
+  unwoundText,
+} from "@perfdata/session";
+import {
+  ASKED_TABLES,
+  ParquetFile,
+  PT_CALLS,
+  type RecordingKey,
+  RecordingTables,
+  type RowSink,
+  type Table,
+  TABLES,
+  TABLES_VERSION,
+} from "@perfdata/tables";
 import { about, aboutAsync, complain, Complaints, InputError, Progress } from "./cli.ts";
 import type { Flags } from "./flag_table.ts";
 import { titleOf } from "./open_profile.ts";
@@ -86,7 +95,7 @@ export const PARQUET: TableWriter = {
 
 /** Writes streams of Arrow, whose batches are all in memory while they are written. */
 async function arrow(): Promise<TableWriter> {
-  const { ArrowStream } = await import("@perfdata/tables/arrow");
+  const { ArrowStream } = await import("@perfdata/tables");
   return {
     extension: "arrows",
     groupRows: 1 << 18,
@@ -201,7 +210,7 @@ async function writeCalls(
   open: (table: Table, key: RecordingKey) => RowSink,
 ): Promise<boolean> {
   const { eachPtCall } = await import("./pt_stack_profile.ts");
-  const { PtCallRows } = await import("@perfdata/tables/pt-call-rows");
+  const { PtCallRows } = await import("@perfdata/tables");
   const calls = new PtCallRows(open(PT_CALLS, key), key.id);
   const isWhole = await eachPtCall(
     tool,

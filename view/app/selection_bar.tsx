@@ -1,9 +1,8 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import type { ProfileFacts } from "../data/view_engine.ts";
 import { alsoCalled, duration, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
-import type { NamesById } from "@perfdata/profile/thread-names";
-import { eventLabel } from "@perfdata/profile/chosen-event";
+import { eventLabel, type NamesById } from "@perfdata/profile";
 import { otherEventsText } from "../ui/context.ts";
 import { SaveMenu } from "./save_menu.tsx";
 import type { Store } from "../ui/store.ts";

@@ -1,6 +1,5 @@
-import { changeColor } from "@perfdata/export/flame-colors";
-import type { DiffMeasure } from "@perfdata/export/diff";
-import { floatAt } from "@perfdata/format/elements";
+import { changeColor, type DiffMeasure } from "@perfdata/export/tree";
+import { floatAt } from "@perfdata/format/bytes";
 import type { ComparedFunctions, ComparisonFacts } from "../data/comparison.ts";
 import { FileChoice } from "../app/drop_place.tsx";
 import { FlameGraph } from "../flame/flame_graph.tsx";

@@ -1,5 +1,5 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
+import type { CallTimeline, CallTree } from "@perfdata/pt/decode";
 import type { TimeBoxes } from "./time_boxes.ts";
 
 /** Selects the calls to lay out. */

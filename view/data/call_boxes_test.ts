@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { CallTimeline, CallTree } from "@perfdata/pt/calls";
+import { CallTimeline, CallTree } from "@perfdata/pt/decode";
 import { callBoxes } from "./call_boxes.ts";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { testSeed } from "../../tests/support/seed.ts";

@@ -1,6 +1,6 @@
 import type { Weight, Weights } from "./selection.ts";
-import type { StackRows } from "@perfdata/export/view-profile";
-import { floatAt, intAt } from "@perfdata/format/elements";
+import type { StackRows } from "@perfdata/export/tree";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 
 /** Function number of samples without a stack. */
 export const NO_STACK = -1;

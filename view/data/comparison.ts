@@ -4,15 +4,13 @@ import {
   type DiffRecording,
   diffRecordings,
   type DiffRow,
-} from "@perfdata/export/diff";
-import { ranks } from "@perfdata/profile/frame-stacks";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+  type ViewProfile,
+} from "@perfdata/export/tree";
+import { FUNCTION_KIND, ranks, runFunction, runObject } from "@perfdata/profile";
 import { CallGraph } from "./call_graph.ts";
 import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
 import type { Shown, ViewEngine } from "./view_engine.ts";
-import type { ViewProfile } from "@perfdata/export/view-profile";
-import { runFunction, runObject } from "@perfdata/profile/run-names";
-import { byteAt, intAt } from "@perfdata/format/elements";
+import { byteAt, intAt } from "@perfdata/format/bytes";
 
 /** Properties of a comparison, shown before its results. */
 export interface ComparisonFacts {

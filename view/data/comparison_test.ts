@@ -1,10 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { diff } from "@perfdata/export/diff";
+import { diff, viewProfile } from "@perfdata/export/tree";
 import { plainSamples, profileOf } from "../../packages/export/testing.ts";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { FUNCTION_KIND } from "@perfdata/profile";
 import { Comparison } from "./comparison.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
 
 // The same program; the base has one function less, and other shares.
 const OLD = plainSamples(5000, 71, 30);

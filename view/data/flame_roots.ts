@@ -1,8 +1,7 @@
-import { NodeTable } from "@perfdata/profile/node-table";
-import type { ProfileThread } from "@perfdata/profile/profile";
+import { NodeTable, type ProfileThread } from "@perfdata/profile";
 import type { Weights } from "./selection.ts";
-import { inDepthFirstOrder, type StackRows } from "@perfdata/export/view-profile";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { inDepthFirstOrder, type StackRows } from "@perfdata/export/tree";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 
 /** Content of the first row of a flame graph: functions, process names, or threads. */
 export type FlameRoot = "function" | "process" | "thread";

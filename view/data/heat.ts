@@ -1,6 +1,6 @@
 import { selectedRows, type Selection } from "./selection.ts";
-import type { ViewProfile } from "@perfdata/export/view-profile";
-import { floatAt } from "@perfdata/format/elements";
+import type { ViewProfile } from "@perfdata/export/tree";
+import { floatAt } from "@perfdata/format/bytes";
 
 /** Options of a heat map. */
 export interface HeatQuery extends Selection {

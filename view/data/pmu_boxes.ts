@@ -1,6 +1,6 @@
 /** Shares of the PMUs of a hybrid processor in each box of a flame graph. */
-import { floatAt } from "@perfdata/format/elements";
-import { mixedColor, PMU_COLORS } from "@perfdata/export/flame-colors";
+import { floatAt } from "@perfdata/format/bytes";
+import { mixedColor, PMU_COLORS } from "@perfdata/export/tree";
 import { percent } from "../ui/format.ts";
 
 /** Weights of boxes by PMU. */

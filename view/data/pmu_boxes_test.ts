@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { PLAIN_COLOR, PMU_COLORS } from "@perfdata/export/flame-colors";
+import { PLAIN_COLOR, PMU_COLORS } from "@perfdata/export/tree";
 import { pmuColor, pmuNote } from "./pmu_boxes.ts";
 
 const BOXES = { ofPmus: [Float64Array.of(30, 0, 0), Float64Array.of(10, 5, 0)] };

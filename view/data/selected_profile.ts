@@ -1,9 +1,7 @@
-import { pickSamples } from "@perfdata/profile/filter-profile";
-import type { Profile } from "@perfdata/profile/profile";
-import { ThreadTable } from "@perfdata/profile/thread-table";
+import { pickSamples, type Profile, ThreadTable } from "@perfdata/profile";
 import { type PlainStacks, selectedRows, type Selection } from "./selection.ts";
-import type { ViewProfile } from "@perfdata/export/view-profile";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import type { ViewProfile } from "@perfdata/export/tree";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 
 /**
  * Converts the selection to a profile, for the formats of other tools. Its places are functions, since

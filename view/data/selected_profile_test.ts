@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { folded } from "@perfdata/export/folded";
+import { folded } from "@perfdata/export";
 import { plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { Profile } from "pprof-format";
 import { savedProfile } from "../worker/saved_profile.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
+import { viewProfile } from "@perfdata/export/tree";
 
 const SAMPLES = plainSamples(5000, 31);
 const FIRST = Math.min(...SAMPLES.map(({ time }) => time));

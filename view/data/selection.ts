@@ -1,7 +1,6 @@
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
-import { NodeTable } from "@perfdata/profile/node-table";
-import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/view-profile";
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
+import { FUNCTION_KIND, NodeTable } from "@perfdata/profile";
+import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/tree";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 
 /** The selection of samples, which all views share. */
 export interface Selection {

@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 
 /** Context switches in file order; times in ns from the start of the index. */
 export interface Switched {

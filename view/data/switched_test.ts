@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { fileSource } from "@perfdata/format/file-source";
+import { fileSource } from "@perfdata/format/files";
 import { Numbers } from "../../fixtures/synthesize/recording.ts";
 import { corpusFiles } from "../../tests/support/corpus.ts";
 import { ignored } from "../../tests/support/ignored.ts";

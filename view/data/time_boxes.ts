@@ -1,4 +1,4 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import type { CallGraph } from "./call_graph.ts";
 import type { FlameBoxes } from "./flame_boxes.ts";
 import { NO_STACK } from "./call_graph.ts";

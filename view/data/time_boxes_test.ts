@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type PlainSample, plainSamples, profileOf } from "../../packages/export/testing.ts";
 import type { TimeBoxes } from "./time_boxes.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
+import { viewProfile } from "@perfdata/export/tree";
 
 const SHOWN: Shown = { event: 0, weight: "period", inline: true };
 

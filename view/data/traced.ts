@@ -1,5 +1,5 @@
 import type { PtGrowth } from "@perfdata/pt/decode";
-import type { ProfileThread } from "@perfdata/profile/profile";
+import type { ProfileThread } from "@perfdata/profile";
 import { bytesUpTo } from "../pt/growth.ts";
 import { runnings, type Switched } from "./switched.ts";
 

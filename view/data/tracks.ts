@@ -1,8 +1,7 @@
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { FUNCTION_KIND, type ThreadNames } from "@perfdata/profile";
 import { rowAt, selectedThreads, type Selection } from "./selection.ts";
-import type { ThreadNames } from "@perfdata/profile/thread-names";
-import type { ViewProfile } from "@perfdata/export/view-profile";
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
+import type { ViewProfile } from "@perfdata/export/tree";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 
 /** Grouping of samples into tracks. */
 export type TrackKind = "all" | "cpu" | "process" | "thread";

@@ -1,6 +1,10 @@
-import { FUNCTION_KIND, type Profile } from "@perfdata/profile/profile";
-import { type ThreadNames, threadNames } from "@perfdata/profile/thread-names";
-import { ranks } from "@perfdata/profile/frame-stacks";
+import {
+  FUNCTION_KIND,
+  type Profile,
+  ranks,
+  type ThreadNames,
+  threadNames,
+} from "@perfdata/profile";
 import {
   CallGraph,
   type Direction,
@@ -25,8 +29,8 @@ import { selectedProfile } from "./selected_profile.ts";
 import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
 import { type Track, type TrackQuery, tracks } from "./tracks.ts";
 import type { PmuBoxes } from "./pmu_boxes.ts";
-import type { StackRows, ViewProfile } from "@perfdata/export/view-profile";
-import { floatAt, intAt } from "@perfdata/format/elements";
+import type { StackRows, ViewProfile } from "@perfdata/export/tree";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 
 /** The selection and its weighting, shared by all views. */
 export interface Shown extends Selection {

@@ -7,11 +7,10 @@ import {
   profileOf,
   renamedSamples,
 } from "../../packages/export/testing.ts";
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
-import { shownEvents } from "@perfdata/profile/chosen-event";
+import { ProfileBuilder, shownEvents } from "@perfdata/profile";
 import { type Direction } from "./call_graph.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
+import { viewProfile } from "@perfdata/export/tree";
 
 const SAMPLES = plainSamples(6000, 25);
 const ENGINE = new ViewEngine(viewProfile(profileOf(SAMPLES)));

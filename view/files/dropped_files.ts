@@ -1,17 +1,16 @@
-import { isRandomAccess, type RandomAccessSource, type SyncSource } from "@perfdata/format";
-import { directorySource } from "@perfdata/format/directory-source";
-import { bundledText } from "@perfdata/symbols/bundle-code";
-import { fileKind } from "@perfdata/format/file-kind";
-import { expandedStream, fileCompression } from "@perfdata/format/compressed-source";
+import { isRandomAccess, type RandomAccessSource, type SyncSource } from "@perfdata/format/bytes";
+import { directorySource, expandedStream, fileCompression } from "@perfdata/format/records";
 import {
-  IMPORTED_KIND_BYTES,
-  type ImportedKind,
-  importedKind,
-} from "@perfdata/profile/import-profile";
-import { checkRange } from "@perfdata/symbols/binary-source";
-import { type ClosableSource } from "@perfdata/symbols/symbol-files";
-import { ElfFile, SymbolBundle, type SymbolFiles, SymbolsError } from "@perfdata/symbols";
-import type { CodeFiles } from "@perfdata/session/code-images";
+  bundledText,
+  type ClosableSource,
+  ElfFile,
+  SymbolBundle,
+  type SymbolFiles,
+} from "@perfdata/symbols";
+import { fileKind } from "@perfdata/format/constants";
+import { IMPORTED_KIND_BYTES, type ImportedKind, importedKind } from "@perfdata/profile";
+import { checkRange, SymbolsError } from "@perfdata/symbols/resolver";
+import type { CodeFiles } from "@perfdata/session/code";
 
 /** Maximum size of an inflated file. */
 const MOST_EXPANDED = 2 ** 32;

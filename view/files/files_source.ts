@@ -1,19 +1,24 @@
-import { type Disassembler, x86Disassembler } from "@perfdata/export/function-code";
-import { profileColumns, recordedProfile, SampleCollector } from "@perfdata/profile";
-import { PerfDataReader } from "@perfdata/format";
-import { EventLoopTurns } from "@perfdata/format/event-loop";
-import { shownEvents } from "@perfdata/profile/chosen-event";
-import { type ImportedKind, importProfile } from "@perfdata/profile/import-profile";
-import { type ProfileOptions, type ProfileWeight } from "@perfdata/profile/recorded-profile";
+import { type Disassembler, x86Disassembler } from "@perfdata/export/code";
+import {
+  type ImportedKind,
+  importProfile,
+  profileColumns,
+  type ProfileOptions,
+  type ProfileWeight,
+  recordedProfile,
+  SampleCollector,
+  shownEvents,
+} from "@perfdata/profile";
+import { PerfDataReader } from "@perfdata/format/records";
+import { EventLoopTurns } from "@perfdata/format/bytes";
 import { collect } from "@perfdata/perfdata/collect";
-import type { Workers } from "@perfdata/session/engine";
-import { HOW_TO_RECORD_SWITCHES } from "@perfdata/session/intervals";
+import { HOW_TO_RECORD_SWITCHES, type Workers } from "@perfdata/session";
 import { serveBlocks } from "@perfdata/session/workers";
 import { bundledCode } from "@perfdata/pt/code";
-import type { CodeFiles } from "@perfdata/session/code-images";
-import { ObjectCodeReader } from "@perfdata/session/object-code";
-import { type RecordedMachine, SymbolResolver } from "@perfdata/symbols";
-import { type ViewProfile, viewProfile } from "@perfdata/export/view-profile";
+import { type CodeFiles, ObjectCodeReader } from "@perfdata/session/code";
+import type { RecordedMachine } from "@perfdata/symbols/resolver";
+import { SymbolResolver } from "@perfdata/symbols";
+import { type ViewProfile, viewProfile } from "@perfdata/export/tree";
 import { CodeService } from "../recording/code_service.ts";
 import { PtService } from "../recording/pt_service.ts";
 import { ProgressSteps } from "../recording/progress_steps.ts";

@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import {
   countedOf,
   lineOf,

@@ -1,5 +1,5 @@
-import { PLAIN_COLOR } from "@perfdata/export/flame-colors";
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { PLAIN_COLOR } from "@perfdata/export/tree";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { NO_STACK } from "../data/call_graph.ts";
 import { NO_STACK_TEXT } from "../ui/context.ts";
 import type { FlameBoxes } from "../data/flame_boxes.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 
 /** Height of a row in pixels. */
 export const ROW = 19;

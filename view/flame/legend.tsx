@@ -1,5 +1,5 @@
-import { KIND_COLORS, PLAIN_COLOR, PMU_COLORS } from "@perfdata/export/flame-colors";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { KIND_COLORS, PLAIN_COLOR, PMU_COLORS } from "@perfdata/export/tree";
+import { FUNCTION_KIND } from "@perfdata/profile";
 import type { Coloring } from "../ui/state.ts";
 import type { ProfileViewProps } from "../ui/context.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";

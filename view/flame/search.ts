@@ -1,5 +1,5 @@
 /** Searches functions by name. */
-import { shortName } from "@perfdata/profile/short-names";
+import { shortName } from "@perfdata/profile";
 
 /**
  * Returns for each function whether its name matches: contains the text, ignoring case, or matches a regular

@@ -1,6 +1,6 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { eventLabel } from "@perfdata/profile/chosen-event";
-import { adviceOfTrust } from "@perfdata/report/advice";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import { eventLabel } from "@perfdata/profile";
+import { adviceOfTrust } from "@perfdata/report/figures";
 import { nameOf, objectOf, type ViewProps } from "../ui/context.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
 import { duration as timeText, grouped, percent } from "../ui/format.ts";

@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import type { PtGrowth } from "@perfdata/pt/decode";
 
 /** Returns the bytes of a buffer's trace written up to a time, interpolated linearly between known points. */

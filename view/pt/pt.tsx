@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { PtFacts, PtInsns, PtPart } from "../recording/pt_service.ts";
 import { FlameGraph } from "../flame/flame_graph.tsx";
 import type { ProfileFacts } from "../data/view_engine.ts";

@@ -1,15 +1,16 @@
-import { annotate, type AnnotatedLine, codeCounts } from "@perfdata/export/annotate";
 import {
+  annotate,
+  type AnnotatedLine,
+  codeCounts,
   type CodeInsn as ReadInsn,
   type CodeOptions,
   type Disassembler,
   readCode,
-} from "@perfdata/export/function-code";
-import { pickSamples } from "@perfdata/profile/filter-profile";
-import type { Profile } from "@perfdata/profile/profile";
+} from "@perfdata/export/code";
+import { pickSamples, type Profile } from "@perfdata/profile";
 import { selectedRows, type Selection } from "../data/selection.ts";
-import type { ViewProfile } from "@perfdata/export/view-profile";
-import { floatAt, intAt } from "@perfdata/format/elements";
+import type { ViewProfile } from "@perfdata/export/tree";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 
 /** Weights of a line or an instruction. */
 export interface CodeCount {

@@ -1,30 +1,29 @@
-import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { readAuxTrace } from "@perfdata/session";
-import { PtCalls } from "@perfdata/pt/calls";
-import { missingCode, type OpenPtOptions, type PtCode, PtNames, PtTrace } from "@perfdata/pt/code";
+import { PerfDataReader } from "@perfdata/format/records";
+import { byteAt, floatAt, intAt, numberAt, type RandomAccessSource } from "@perfdata/format/bytes";
+import { readAuxTrace } from "@perfdata/session/auxtrace";
 import {
   decodePt,
-  type InsnText,
-  type PtBuffer,
-  type PtCounts,
-  type PtGrowth,
-  PtSeeker,
-  type PtSink,
-  ptSpan,
-} from "@perfdata/pt/decode";
-import {
   functionRows,
   type FunctionTime,
   functionTimes,
+  type InsnText,
   lossText,
+  type PtBuffer,
+  PtCalls,
+  type PtCounts,
+  type PtGrowth,
   PtList,
+  PtSeeker,
+  type PtSink,
+  ptSpan,
   ROW,
   unsureText,
-} from "@perfdata/pt/lists";
+} from "@perfdata/pt/decode";
+import { missingCode, type OpenPtOptions, type PtCode, PtNames, PtTrace } from "@perfdata/pt/code";
 import type { FlowDecoder } from "@perfdata/intel-pt";
-import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
+import type { RecordedMachine } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { callBoxes } from "../data/call_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 

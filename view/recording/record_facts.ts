@@ -1,6 +1,5 @@
-import type { PerfEvent, RecordBatch } from "@perfdata/format";
-import { trailerEnd } from "@perfdata/format/record";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
+import { type PerfEvent, type RecordBatch, trailerEnd } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/constants";
 
 /** Fields of a record that are known without decoding it; -1 if missing. */
 export class RecordFacts {

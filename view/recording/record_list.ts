@@ -1,15 +1,14 @@
-import { hexOfRecord } from "@perfdata/dump";
-import { type HexRun } from "@perfdata/dump/hex-run";
-import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
-import { dumpRecordName, recordTypeOfName } from "@perfdata/dump/record-names";
-import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import { dumpRecordName, hexOfRecord, type HexRun, recordTypeOfName } from "@perfdata/dump";
 import {
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-} from "@perfdata/format/perf-event";
-import { PERF_RECORD_SWITCH, PERF_RECORD_SWITCH_CPU_WIDE } from "@perfdata/format/record-types";
-import { floatAt } from "@perfdata/format/elements";
-import type { IndexBlock, RecordingIndex } from "@perfdata/session/index";
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  USER_RECORD_NAMES,
+} from "@perfdata/format/constants";
+import type { PerfDataReader, RecordBatch } from "@perfdata/format/records";
+import { floatAt } from "@perfdata/format/bytes";
+import type { IndexBlock, RecordingIndex } from "@perfdata/session";
 import { RecordFacts } from "./record_facts.ts";
 
 /** Selects the records to list; all by default. */

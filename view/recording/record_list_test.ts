@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/records";
+import { fileSource } from "@perfdata/format/files";
 import { RecordingService } from "./recording_service.ts";
 
 const FIXTURES = new URL("../../fixtures/recorded/", import.meta.url).pathname;

@@ -1,24 +1,31 @@
-import { copyRecording, FileOutput, Slice } from "@perfdata/edit";
-import { bytesSource, memorySink, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
+import { copyRecording, FileOutput } from "@perfdata/edit";
+import { Slice } from "@perfdata/edit/slice";
+import { bytesSource, memorySink, type RandomAccessSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_FORK,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
   PERF_RECORD_THROTTLE,
-} from "@perfdata/format/record-types";
-import { recordingHead, type RecordingInfo, recordingInfo } from "@perfdata/report/info";
-import { headLines, infoLines } from "@perfdata/report/info-text";
-import { EventNames } from "@perfdata/session/event-names";
-import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
-import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
+} from "@perfdata/format/constants";
+import {
+  type Advice,
+  adviceOf,
+  headLines,
+  infoLines,
+  recordingHead,
+  type RecordingInfo,
+  recordingInfo,
+} from "@perfdata/report/figures";
+import { EventNames, type IndexBlock, RecordingIndex } from "@perfdata/session";
+import { FloatColumn, IntColumn } from "@perfdata/profile";
 import type { Switched } from "../data/switched.ts";
 import { scheduledSwitches } from "./scheduled_switches.ts";
 import { RecordFacts } from "./record_facts.ts";
-import { type Advice, adviceOf } from "@perfdata/report/advice";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
 
 /** Facts about a recording from one scan of its record headers. */

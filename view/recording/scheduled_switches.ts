@@ -1,13 +1,15 @@
-import { PerfDataReader, type RandomAccessSource } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
-import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
-import { type Consumer, type Engine, runEngine } from "@perfdata/session/engine";
+import { PerfDataReader } from "@perfdata/format/records";
+import { intAt, type RandomAccessSource } from "@perfdata/format/bytes";
+import { FloatColumn, IntColumn } from "@perfdata/profile";
 import {
+  type Consumer,
   type ContextSwitch,
+  type Engine,
+  type Run,
+  runEngine,
   SchedulerEvents,
   type SchedulerListener,
-} from "@perfdata/session/intervals";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/session";
 import type { Switched } from "../data/switched.ts";
 
 /** Collects context switches from scheduler events. */

@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import type { RecordDetail } from "../recording/record_list.ts";
 import { grouped } from "../ui/format.ts";
 import { Grid } from "../ui/grid.tsx";

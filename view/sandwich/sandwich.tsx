@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import { FlameGraph } from "../flame/flame_graph.tsx";
 import type { Direction } from "../data/call_graph.ts";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";

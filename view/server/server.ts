@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { type ProfileWeight, profileWeight } from "@perfdata/profile/profile";
-import { pack } from "@perfdata/export/pack";
-import type { ViewProfile } from "@perfdata/export/view-profile";
+import { type ProfileWeight, profileWeight } from "@perfdata/profile";
+import { pack, type ViewProfile } from "@perfdata/export/tree";
 import type { Selection } from "../data/selection.ts";
 import type { CodeService } from "../recording/code_service.ts";
 import type { PtQuery, PtService } from "../recording/pt_service.ts";

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { plainSamples, profileOf } from "../../packages/export/testing.ts";
-import { fileSource } from "@perfdata/format/file-source";
-import { unpack } from "@perfdata/export/pack";
-import { viewProfile } from "@perfdata/export/view-profile";
+import { fileSource } from "@perfdata/format/files";
+import { unpack, viewProfile } from "@perfdata/export/tree";
 import { RecordingService } from "../recording/recording_service.ts";
 import { serverSource } from "../worker/worker_source.ts";
 import { newToken, viewHandler } from "./server.ts";

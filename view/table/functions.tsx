@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, grouped } from "../ui/format.ts";
 import { FunctionCell } from "../ui/function_cell.tsx";

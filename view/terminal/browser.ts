@@ -1,9 +1,13 @@
-import { eventLabel } from "@perfdata/profile/chosen-event";
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { visible } from "@perfdata/format/visible";
-import { shareStyle, type Style } from "@perfdata/profile/colors";
-import { FUNCTION_KIND, UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import { shortName, shortNames } from "@perfdata/profile/short-names";
+import {
+  eventLabel,
+  FUNCTION_KIND,
+  shareStyle,
+  shortName,
+  shortNames,
+  type Style,
+  UNVERIFIED_MARK,
+} from "@perfdata/profile";
+import { byteAt, floatAt, intAt, numberAt, visible } from "@perfdata/format/bytes";
 import { NO_STACK } from "../data/call_graph.ts";
 import { rowsIn, rowTest } from "../data/selection.ts";
 import type { ProfileFacts, Shown, ViewEngine } from "../data/view_engine.ts";

@@ -7,7 +7,7 @@ import {
   renamedSamples,
 } from "../../packages/export/testing.ts";
 import { ViewEngine } from "../data/view_engine.ts";
-import { viewProfile } from "@perfdata/export/view-profile";
+import { viewProfile } from "@perfdata/export/tree";
 import { Browser, type BrowserHost } from "./browser.ts";
 import { KeyReader } from "./keys.ts";
 import { cells } from "./lines.ts";

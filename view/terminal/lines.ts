@@ -1,6 +1,6 @@
 /** Lines of a screen: pieces of text with their styles. */
-import { visible } from "@perfdata/format/visible";
-import { type ColorMode, painted, type Style } from "@perfdata/profile/colors";
+import { visible } from "@perfdata/format/bytes";
+import { type ColorMode, painted, type Style } from "@perfdata/profile";
 
 /** A styled piece of a line. */
 export interface Span {

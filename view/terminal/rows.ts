@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { NO_STACK } from "../data/call_graph.ts";
 import type { Shown, ViewEngine } from "../data/view_engine.ts";
 

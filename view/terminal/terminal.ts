@@ -1,4 +1,4 @@
-import type { ColorMode } from "@perfdata/profile/colors";
+import type { ColorMode } from "@perfdata/profile";
 import type { Browser } from "./browser.ts";
 import { KeyReader } from "./keys.ts";
 import { paintedLine } from "./lines.ts";

@@ -1,5 +1,5 @@
 /** A terminal for tests. It supports only the escape sequences that the browser writes. */
-import type { ColorMode } from "@perfdata/profile/colors";
+import type { ColorMode } from "@perfdata/profile";
 import type { Terminal } from "./terminal.ts";
 
 /** Emulates a screen, and types prepared input. */

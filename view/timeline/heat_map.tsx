@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import type { Heat } from "../data/heat.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { type ProfileViewProps, unitOf } from "../ui/context.ts";

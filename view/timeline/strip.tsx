@@ -1,9 +1,9 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_THROTTLE,
-} from "@perfdata/format/record-types";
+} from "@perfdata/format/constants";
 import { LEVELS } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { binsOf } from "../ui/context.ts";

@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import type { PtGrowth } from "@perfdata/pt/decode";
 import { LEVELS } from "../data/tracks.ts";
 import { bytesUpTo } from "../pt/growth.ts";

@@ -1,4 +1,4 @@
-import { type Settleable, settleable } from "@perfdata/format/es2024";
+import { type Settleable, settleable } from "@perfdata/format/bytes";
 import { type Calls, CANCELLED, type Message, type ProgressState } from "../worker/protocol.ts";
 
 /** Sends queries to the worker. */

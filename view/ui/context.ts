@@ -1,4 +1,4 @@
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { FUNCTION_KIND } from "@perfdata/profile";
 import type { OpenRecording, Store } from "./store.ts";
 import type { ProfileFacts } from "../data/view_engine.ts";
 import { percent } from "./format.ts";

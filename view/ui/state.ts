@@ -1,5 +1,5 @@
-import { type ProfileWeight, profileWeight } from "@perfdata/profile/profile";
-import type { DiffMeasure } from "@perfdata/export/diff";
+import { type ProfileWeight, profileWeight } from "@perfdata/profile";
+import type { DiffMeasure } from "@perfdata/export/tree";
 import type { FlameRoot } from "../data/flame_roots.ts";
 import type { Side } from "../data/comparison.ts";
 import type { Shown } from "../data/view_engine.ts";

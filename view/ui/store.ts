@@ -3,7 +3,7 @@ import type { ProfileFacts, Shown } from "../data/view_engine.ts";
 import type { PtFacts } from "../recording/pt_service.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
 import { CANCELLED, type Opening, type ProgressState } from "../worker/protocol.ts";
-import { functionColors } from "@perfdata/export/flame-colors";
+import { functionColors } from "@perfdata/export/tree";
 import { ViewClient } from "./client.ts";
 import { matches } from "./matches.ts";
 import { FIRST, fromHash, toHash, type ViewState } from "./state.ts";

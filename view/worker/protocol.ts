@@ -10,7 +10,7 @@ import type { Direction } from "../data/call_graph.ts";
 import type { FlameBoxes, FlameQuery } from "../data/flame_boxes.ts";
 import type { PmuBoxes } from "../data/pmu_boxes.ts";
 import type { Heat, HeatQuery } from "../data/heat.ts";
-import type { ProfileWeight } from "@perfdata/profile/recorded-profile";
+import type { ProfileWeight } from "@perfdata/profile";
 import type { Selection } from "../data/selection.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 import type { Switched } from "../data/switched.ts";

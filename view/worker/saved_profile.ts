@@ -1,8 +1,5 @@
-import { flameData } from "@perfdata/export/flame-data";
-import { flameSvg } from "@perfdata/export/flame-svg";
-import { folded } from "@perfdata/export/folded";
-import { pprof } from "@perfdata/export/pprof";
-import { speedscope } from "@perfdata/export/speedscope";
+import { flameData, flameSvg } from "@perfdata/export/tree";
+import { folded, pprof, speedscope } from "@perfdata/export";
 import type { Shown, ViewEngine } from "../data/view_engine.ts";
 
 /** Formats for saving a selection, in addition to a recording. */

@@ -1,9 +1,13 @@
-import { fromBase64, inflate, unpack } from "@perfdata/export/pack";
+import {
+  fromBase64,
+  inflate,
+  type ReportParts,
+  unpack,
+  type ViewProfile,
+} from "@perfdata/export/tree";
 import type { Selection } from "../data/selection.ts";
 import type { Switched } from "../data/switched.ts";
-import type { ReportParts } from "@perfdata/export/page-text";
-import type { ViewProfile } from "@perfdata/export/view-profile";
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt } from "@perfdata/format/bytes";
 import type { CodeAnswer } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";

@@ -1,5 +1,5 @@
-import { putAscii, putDecimal, putHex, putSigned64 } from "@perfdata/format/text-bytes";
-import { SPE_PACKET, SPE_REACH, SpePacket } from "@perfdata/session/arm-spe-packet";
+import { putAscii, putDecimal, putHex, putSigned64 } from "@perfdata/format/bytes";
+import { SPE_PACKET, SPE_REACH, SpePacket } from "@perfdata/session/auxtrace";
 import { type AuxBytes, type AuxText, putLineStart } from "./aux_line.ts";
 import { hex } from "./auxtrace_info_text.ts";
 

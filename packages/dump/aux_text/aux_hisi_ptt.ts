@@ -1,5 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
-import { putAscii, putHex2 } from "@perfdata/format/text-bytes";
+import { byteAt, putAscii, putHex2 } from "@perfdata/format/bytes";
 import { type AuxBytes, type AuxText, putPlace, u32 } from "./aux_line.ts";
 
 /** Names of the words of a long packet. Its first word marks the kind. */

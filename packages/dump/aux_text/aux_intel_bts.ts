@@ -1,5 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
-import { putAscii, putHex } from "@perfdata/format/text-bytes";
+import { byteAt, putAscii, putHex } from "@perfdata/format/bytes";
 import { type AuxBytes, type AuxText, putLineStart, u32 } from "./aux_line.ts";
 
 /** Size of a BTS record: source and target of the branch, flags. */

@@ -1,5 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
-import { putAscii, putHex2, putHex4 } from "@perfdata/format/text-bytes";
+import { byteAt, putAscii, putHex2, putHex4 } from "@perfdata/format/bytes";
 
 /** The bytes of a packet and those after it. The object is reused. */
 export interface AuxBytes {

@@ -1,10 +1,10 @@
-import type { Payload } from "@perfdata/format/batch";
-import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt/perf-text";
+import type { Payload } from "@perfdata/format/records";
+import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt";
 import {
   PERF_AUXTRACE_CS_ETM,
   PERF_AUXTRACE_INTEL_PT,
   PERF_AUXTRACE_NAMES,
-} from "@perfdata/user-records/auxtrace-info";
+} from "@perfdata/user-records";
 import type { AuxBytes, AuxText } from "./aux_line.ts";
 import type { TextOut } from "../text/text_out.ts";
 

@@ -8,7 +8,7 @@ import {
   PERF_AUXTRACE_ARM_SPE,
   PERF_AUXTRACE_HISI_PTT,
   PERF_AUXTRACE_INTEL_BTS,
-} from "@perfdata/user-records/auxtrace-info";
+} from "@perfdata/user-records";
 import { ArmSpeText } from "./aux_arm_spe.ts";
 import { HisiPttText } from "./aux_hisi_ptt.ts";
 import { IntelBtsText } from "./aux_intel_bts.ts";

@@ -7,7 +7,7 @@ import {
   PERF_AUXTRACE_HISI_PTT,
   PERF_AUXTRACE_INTEL_BTS,
   PERF_AUXTRACE_INTEL_PT,
-} from "@perfdata/user-records/auxtrace-info";
+} from "@perfdata/user-records";
 
 /** Formats a word as `%#lx`. */
 export function hex(word: bigint): string {

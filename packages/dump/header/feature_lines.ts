@@ -1,5 +1,6 @@
-import { type EventDescs, type FeatureOf } from "@perfdata/format/features";
-import { eventName, type Feature, type PerfEvent } from "@perfdata/format";
+import type { EventDescs, Feature, FeatureOf } from "@perfdata/format/features";
+import { eventName } from "@perfdata/format/constants";
+import type { PerfEvent } from "@perfdata/format/records";
 import { bpfBtfLines, bpfProgInfoLines } from "./header_bpf.ts";
 import { eventDescLines } from "./header_events.ts";
 

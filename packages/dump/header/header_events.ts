@@ -1,11 +1,10 @@
-import { ATTR_FLAGS } from "@perfdata/format/attr";
-import { type EventDescs } from "@perfdata/format/features";
+import { ATTR_FLAGS, type PerfEventAttr } from "@perfdata/format/records";
+import type { EventDescs } from "@perfdata/format/features";
 import {
   PERF_FORMAT_NAMES,
   PERF_SAMPLE_BRANCH_NAMES,
   PERF_SAMPLE_NAMES,
-} from "@perfdata/format/perf-event";
-import { type PerfEventAttr } from "@perfdata/format";
+} from "@perfdata/format/constants";
 
 /** The bits in perf's order, which lacks TRANSACTION. */
 const SAMPLE_TYPE_ORDER = [

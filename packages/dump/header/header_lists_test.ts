@@ -1,16 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  bytesSource,
-  emptyAttr,
-  encodeFeature,
-  type Feature,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
-import { HEADER_MEM_TOPOLOGY, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/feature-names";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
+import { encodeFeature, type Feature } from "@perfdata/format/features";
+import { HEADER_MEM_TOPOLOGY, HEADER_NUMA_TOPOLOGY } from "@perfdata/format/constants";
 import fc from "fast-check";
-import { headerLines } from "../mod.ts";
+import { headerLines } from "@perfdata/dump";
 
 /** The lines of a feature, from a file with only this feature. */
 async function linesOf(feature: Feature, wanted: RegExp): Promise<string[]> {

@@ -1,6 +1,5 @@
-import { buildIdText } from "@perfdata/format/features";
-import { type Feature } from "@perfdata/format";
-import { featureName } from "@perfdata/format/feature-names";
+import { buildIdText, type Feature } from "@perfdata/format/features";
+import { featureName } from "@perfdata/format/constants";
 
 /** The lines of CPU_DOMAIN_INFO. */
 function domainLines(feature: Extract<Feature, { name: "CPU_DOMAIN_INFO" }>): string[] {

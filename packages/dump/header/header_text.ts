@@ -1,9 +1,13 @@
-import { decodeFeature, type Feature, PerfDataError, type PerfDataReader } from "@perfdata/format";
-import { FEATURE_NAMES, featureName, HEADER_PMU_CAPS } from "@perfdata/format/feature-names";
-import { featureIds } from "@perfdata/format/header";
-import { PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
-import { sectionRange } from "@perfdata/format/regions";
-import { streamFeature } from "@perfdata/session/stream-feature";
+import { decodeFeature, type Feature } from "@perfdata/format/features";
+import { PerfDataError } from "@perfdata/format/bytes";
+import { featureIds, type PerfDataReader, sectionRange } from "@perfdata/format/records";
+import {
+  FEATURE_NAMES,
+  featureName,
+  HEADER_PMU_CAPS,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/constants";
+import { streamFeature } from "@perfdata/session";
 import { featureLines, type HeaderSession } from "./feature_lines.ts";
 import { moreFeatureLines } from "./header_more.ts";
 

@@ -1,17 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
-import { BPF_INFO_FIELDS } from "@perfdata/format/features";
+import { BPF_INFO_FIELDS, encodeFeature, type Feature } from "@perfdata/format/features";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
 import {
-  bytesSource,
+  type Codec,
+  codecsOf,
   emptyAttr,
-  encodeFeature,
-  eventName,
-  type Feature,
-  memorySink,
   PerfDataReader,
   PerfDataWriter,
-} from "@perfdata/format";
-import { type Codec, codecsOf } from "@perfdata/format/struct";
-import { headerLines } from "../mod.ts";
+} from "@perfdata/format/records";
+import { eventName } from "@perfdata/format/constants";
+import { headerLines } from "@perfdata/dump";
 
 const MTIME = new Date(2024, 1, 3, 4, 5, 6);
 

@@ -1,13 +1,12 @@
-import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
-import { type Payload } from "@perfdata/format/batch";
-import { PerfDataError, type RecordBatch, RecordCodec } from "@perfdata/format";
 import {
+  HEADER_TRACING_DATA,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/format/record-types";
-import { AUXTRACE, AUXTRACE_INFO } from "@perfdata/user-records";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
+} from "@perfdata/format/constants";
+import { type Payload, type RecordBatch, RecordCodec } from "@perfdata/format/records";
+import { PerfDataError } from "@perfdata/format/bytes";
+import { AUXTRACE, AUXTRACE_INFO, PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { byteRuns, packetRuns } from "./hex_payload.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { hexCodec, hexRecordName, recordRuns } from "./hex_record.ts";

@@ -1,4 +1,5 @@
-import type { PerfDataError, PerfDataReader } from "@perfdata/format";
+import type { PerfDataError } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
 import { type HexOptions, type HexRun, PART } from "./hex_run.ts";
 import type { Origin } from "./hex_source.ts";
 import { type Leaf, type LeafTrace, leafValueText } from "./hex_tree.ts";

@@ -1,7 +1,5 @@
-import type { Payload } from "@perfdata/format/batch";
-import { PacketDecoder } from "@perfdata/intel-pt/packet-decoder";
-import { PacketKind } from "@perfdata/intel-pt/packet-kind";
-import { perfText } from "@perfdata/intel-pt/perf-text";
+import type { Payload } from "@perfdata/format/records";
+import { PacketDecoder, PacketKind, perfText } from "@perfdata/intel-pt";
 import type { HexParts } from "./hex_parts.ts";
 import { type HexRun, PART } from "./hex_run.ts";
 import { readUpTo } from "./hex_source.ts";

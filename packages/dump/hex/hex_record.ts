@@ -1,19 +1,26 @@
-import { type Codec, decode, enumeration, layoutOf, struct, u64 } from "@perfdata/format/struct";
-import { FEATURE_NAMES } from "@perfdata/format/feature-names";
 import {
+  type Codec,
+  decode,
+  enumeration,
   KERNEL_RECORDS,
-  PerfDataError,
+  layoutOf,
   type PerfDataReader,
+  perfEventHeader,
   type RecordBatch,
   RecordCodec,
-} from "@perfdata/format";
-import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/record-types";
-import { perfEventHeader } from "@perfdata/format/record-header";
-import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
-import { isLastFeature } from "@perfdata/session/stream-feature";
-import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
-import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
-import { USER_RECORDS } from "@perfdata/user-records";
+  struct,
+  u64,
+} from "@perfdata/format/records";
+import {
+  FEATURE_NAMES,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_HEADER_FEATURE,
+  USER_RECORD_NAMES,
+} from "@perfdata/format/constants";
+import { PerfDataError } from "@perfdata/format/bytes";
+import { isLastFeature } from "@perfdata/session";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { HEADER_FEATURE } from "@perfdata/user-records/metadata";
 import { HexParts } from "./hex_parts.ts";
 import { decodeSection } from "./hex_regions.ts";
 import type { HexRun } from "./hex_run.ts";

@@ -1,14 +1,21 @@
-import { array, type Codec, decode, prefixSize, struct, u64 } from "@perfdata/format/struct";
-import { featureName } from "@perfdata/format/feature-names";
-import { FEATURES, PerfDataError, type PerfDataReader } from "@perfdata/format";
-import { perfEventAttr } from "@perfdata/format/attr";
 import {
+  array,
+  type Codec,
+  decode,
+  type PerfDataReader,
+  perfEventAttr,
   perfFileHeader,
   perfFileSection,
   perfPipeFileHeader,
   perfTraceEventType,
-} from "@perfdata/format/header";
-import { type Region } from "@perfdata/format/regions";
+  prefixSize,
+  type Region,
+  struct,
+  u64,
+} from "@perfdata/format/records";
+import { featureName } from "@perfdata/format/constants";
+import { FEATURES } from "@perfdata/format/features";
+import { PerfDataError } from "@perfdata/format/bytes";
 import { type HexRun, MAX_STRUCTURE } from "./hex_run.ts";
 import type { HexParts } from "./hex_parts.ts";
 import { LeafTrace } from "./hex_tree.ts";

@@ -1,10 +1,5 @@
-import {
-  type ByteSource,
-  PerfDataError,
-  PerfDataReader,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { type Region } from "@perfdata/format/regions";
+import { type ByteSource, PerfDataError, type RandomAccessSource } from "@perfdata/format/bytes";
+import { PerfDataReader, type Region } from "@perfdata/format/records";
 import { HexData } from "./hex_data.ts";
 import { HexParts } from "./hex_parts.ts";
 import { layoutProblems, regionRuns } from "./hex_regions.ts";
@@ -35,7 +30,7 @@ const SECTION_OF: Readonly<Record<Region["kind"], typeof HEX_SECTIONS[number] | 
  *
  * @example
  * ```ts
- * import { hexRuns } from "@perfdata/dump/hex-runs";
+ * import { hexRuns } from "@perfdata/dump";
  * import { bytesSource } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *

@@ -5,7 +5,7 @@ import {
   PerfDataError,
   type RandomAccessSource,
   type StreamSource,
-} from "@perfdata/format";
+} from "@perfdata/format/bytes";
 
 /**
  * Limit of a file that is read from a pipe. It is stored in memory, since its sections refer to

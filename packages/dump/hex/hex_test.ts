@@ -1,16 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type ByteSource, bytesSource, memorySink, PerfDataError } from "@perfdata/format/bytes";
 import {
-  type ByteSource,
-  bytesSource,
   emptyAttr,
-  encodeFeature,
   KERNEL_RECORDS,
-  memorySink,
-  PerfDataError,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
+import { encodeFeature } from "@perfdata/format/features";
 import { USER_RECORDS } from "@perfdata/user-records";
 import fc from "fast-check";
 import { type HexOptions, type HexRun } from "./hex_run.ts";

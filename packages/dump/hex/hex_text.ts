@@ -1,5 +1,4 @@
-import { type ByteSource, PerfDataError, visible } from "@perfdata/format";
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt, type ByteSource, PerfDataError, visible } from "@perfdata/format/bytes";
 import type { HexOptions, HexRun } from "./hex_run.ts";
 import { hexRuns, hexStructures } from "./hex_runs.ts";
 

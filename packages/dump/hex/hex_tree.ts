@@ -1,5 +1,5 @@
-import type { Codec } from "@perfdata/format/struct";
-import type { Trace } from "@perfdata/format/cursor";
+import type { Codec } from "@perfdata/format/records";
+import type { Trace } from "@perfdata/format/bytes";
 
 /** A part of a structure: a field, an element, or other bytes. */
 export interface Leaf {

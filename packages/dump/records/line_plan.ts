@@ -1,23 +1,29 @@
-import { fixedPeriod } from "@perfdata/format/attr";
-import type { PerfEvent } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
-import type { RecordDeclaration } from "@perfdata/format/record";
 import {
-  PERF_EVENT_HEADER_SIZE,
-  PERF_RECORD_SAMPLE,
-  PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { readLayout } from "@perfdata/format/sample-layout";
-import { type Codec, NoWalk, slotsOf, specialized, Walk } from "@perfdata/format/struct";
+  type Codec,
+  fixedPeriod,
+  NoWalk,
+  type PerfEvent,
+  readLayout,
+  type RecordDeclaration,
+  slotsOf,
+  specialized,
+  Walk,
+} from "@perfdata/format/records";
 import {
+  intAt,
   type Piece,
   piece,
   putDecimal,
   putDecimal64,
   putHex,
   putHexBytes,
-} from "@perfdata/format/text-bytes";
-import type { RecordBytes } from "@perfdata/session/run";
+} from "@perfdata/format/bytes";
+import {
+  PERF_EVENT_HEADER_SIZE,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/constants";
+import type { RecordBytes } from "@perfdata/session";
 import { type FieldFormat, type FieldPlace, placesOf, putStep } from "../text/field_text.ts";
 import { type Put, putSteps, type Step } from "./line_steps.ts";
 import { type LineStyle, LineText } from "./line_text.ts";

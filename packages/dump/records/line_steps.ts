@@ -1,5 +1,5 @@
-import { putDecimal64, putHex } from "@perfdata/format/text-bytes";
-import type { RecordBytes } from "@perfdata/session/run";
+import { putDecimal64, putHex } from "@perfdata/format/bytes";
+import type { RecordBytes } from "@perfdata/session";
 import { type FieldStep, putStep } from "../text/field_text.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { type Piece, piece } from "@perfdata/format/text-bytes";
-import { safeCell } from "@perfdata/format/visible";
+import { type Piece, piece, safeCell } from "@perfdata/format/bytes";
 import type { FieldFormat } from "../text/field_text.ts";
 import type { U64Style } from "./records_json.ts";
 

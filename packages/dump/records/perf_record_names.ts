@@ -1,14 +1,13 @@
-import { KERNEL_RECORD_NAMES } from "@perfdata/format/record-names";
-import { KERNEL_RECORDS } from "@perfdata/format";
 import {
+  KERNEL_RECORD_NAMES,
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_EVENT_TYPE,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/format/record-types";
-import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
-import { USER_RECORDS } from "@perfdata/user-records";
+} from "@perfdata/format/constants";
+import { KERNEL_RECORDS } from "@perfdata/format/records";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 
 /** Names in `perf report -D` that differ from the records' names. */
 const OTHER_NAMES: Readonly<Record<number, string>> = {

@@ -1,11 +1,11 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { layoutOf } from "@perfdata/format/struct";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/format/constants";
+import { layoutOf } from "@perfdata/format/records";
+import type { Run } from "@perfdata/session";
 import { AUXTRACE } from "@perfdata/user-records";
 import { recordThread } from "./record_line.ts";
 

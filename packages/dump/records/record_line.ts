@@ -1,6 +1,6 @@
-import { PERF_RECORD_LOST } from "@perfdata/format/record-types";
-import { putAscii, putDecimal64 } from "@perfdata/format/text-bytes";
-import type { RecordBytes } from "@perfdata/session/run";
+import { PERF_RECORD_LOST } from "@perfdata/format/constants";
+import { putAscii, putDecimal64 } from "@perfdata/format/bytes";
+import type { RecordBytes } from "@perfdata/session";
 import { kernelField, putKernelText } from "../text/kernel_text.ts";
 import { dumpRecordName } from "./perf_record_names.ts";
 

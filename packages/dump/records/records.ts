@@ -1,5 +1,6 @@
-import type { Diagnostics, PerfDataReader } from "@perfdata/format";
-import type { Engine, EngineOptions } from "@perfdata/session/engine";
+import type { Diagnostics } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
+import type { Engine, EngineOptions } from "@perfdata/session";
 import type { U64Style } from "./records_json.ts";
 import type { RecordsFilter } from "./records_choice.ts";
 import type { RecordSymbols } from "./records_symbols.ts";

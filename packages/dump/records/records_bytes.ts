@@ -1,4 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt } from "@perfdata/format/bytes";
 
 /** Size of a block of text. */
 export const BLOCK: number = 1 << 18;

@@ -1,10 +1,14 @@
-import { intAt } from "@perfdata/format/elements";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import type { Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
-import { shortName } from "@perfdata/session/short-name";
+import { intAt } from "@perfdata/format/bytes";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import {
+  type Engine,
+  type NameTest,
+  nameTest,
+  type NameWords,
+  type Run,
+  shortName,
+} from "@perfdata/session";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
-import { type NameTest, nameTest, type NameWords } from "@perfdata/session/name-words";
 import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
 
 /**

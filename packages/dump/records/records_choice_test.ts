@@ -1,7 +1,7 @@
 /** Filters select the records whose lines match. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/records";
+import { fileSource } from "@perfdata/format/files";
 import { type RecordsFilter, type RecordsOptions, writeRecords } from "./records.ts";
 import { recordings } from "../testing.ts";
 

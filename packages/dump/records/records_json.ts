@@ -1,24 +1,22 @@
-import { type Codec } from "@perfdata/format/struct";
+import type {
+  Codec,
+  PerfEvent,
+  ReadFormat,
+  RecordCodec,
+  RecordDeclaration,
+  Sample,
+  SampleId,
+} from "@perfdata/format/records";
 import {
   CPUMODE_NAMES,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
-import {
-  decodeFeature,
-  type PerfDataError,
-  type PerfEvent,
-  type RecordCodec,
-  type Sample,
-  type SampleId,
-} from "@perfdata/format";
-import type { RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { type ReadFormat } from "@perfdata/format/read-format";
-import { type Residue, type Trace } from "@perfdata/format/cursor";
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/constants";
+import { decodeFeature } from "@perfdata/format/features";
+import { type PerfDataError, putHexBytes, type Residue, type Trace } from "@perfdata/format/bytes";
 
-import { isLastFeature } from "@perfdata/session/stream-feature";
-import { putHexBytes } from "@perfdata/format/text-bytes";
+import { isLastFeature } from "@perfdata/session";
 
 /** Format of 64-bit values other than addresses: exact integers, or integers in quotes. */
 export type U64Style = "number" | "string";

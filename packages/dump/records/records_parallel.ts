@@ -5,13 +5,13 @@
  *
  * @module
  */
-import type { PerfDataReader } from "@perfdata/format";
-import { writeStdout } from "@perfdata/format/file-sink";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { writeStdout } from "@perfdata/format/files";
 import {
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/format/record-types";
-import type { Engine } from "@perfdata/session/engine";
+} from "@perfdata/format/constants";
+import type { Engine } from "@perfdata/session";
 import { textOfFile } from "@perfdata/session/workers";
 import { withCsv } from "./csv_line.ts";
 import type { RecordsOptions } from "./records.ts";

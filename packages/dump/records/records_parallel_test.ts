@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { withCsv } from "./csv_line.ts";
 import { type RecordsOptions, writeRecords } from "./records.ts";
-import { type NameTest, nameTest } from "@perfdata/session/name-words";
+import { type NameTest, nameTest } from "@perfdata/session";
 import { recordsByWindows } from "./records_parallel.ts";
 import { Latin, open, recordings } from "../testing.ts";
 

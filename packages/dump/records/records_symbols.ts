@@ -1,6 +1,5 @@
-import { intAt } from "@perfdata/format/elements";
-import type { Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
+import { intAt } from "@perfdata/format/bytes";
+import type { Engine, Run } from "@perfdata/session";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import type { RecordChoice } from "./records_choice.ts";

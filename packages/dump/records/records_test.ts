@@ -1,18 +1,16 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { parse, stringify } from "@std/csv";
+import { bytesSource, memorySink, PerfDataError, safeCell } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
+  fixedPeriod,
   KERNEL_RECORDS,
-  memorySink,
-  PerfDataError,
   PerfDataReader,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
-import { fixedPeriod } from "@perfdata/format/attr";
+} from "@perfdata/format/records";
 import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
@@ -22,10 +20,8 @@ import {
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { safeCell } from "@perfdata/format/visible";
-import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
-import { USER_RECORDS } from "@perfdata/user-records";
+} from "@perfdata/format/constants";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { withCsv } from "./csv_line.ts";
 import { CSV_COLUMNS } from "./line_text.ts";
 import { type RecordsOptions, writeRecords } from "../mod.ts";

@@ -1,24 +1,21 @@
 import {
   eventName,
+  PERF_RECORD_COMPRESSED,
+  PERF_RECORD_COMPRESSED2,
+  PERF_RECORD_SAMPLE,
+  USER_RECORD_NAMES,
+} from "@perfdata/format/constants";
+import {
+  fixedPeriod,
   KERNEL_RECORDS,
   type PerfDataReader,
   type PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
-import { fixedPeriod } from "@perfdata/format/attr";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import {
-  PERF_RECORD_COMPRESSED,
-  PERF_RECORD_COMPRESSED2,
-  PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
-import { USER_RECORD_NAMES } from "@perfdata/format/record-names";
-import { GOOGLE_RECORDS } from "@perfdata/user-records/google-dialect";
-import { USER_RECORDS } from "@perfdata/user-records";
-import { LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
-import { type Engine, type Needs, runEngine } from "@perfdata/session/engine";
+} from "@perfdata/format/records";
+import { floatAt, intAt, LITTLE_ENDIAN } from "@perfdata/format/bytes";
+import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
+import { type Engine, type Needs, type Run, runEngine } from "@perfdata/session";
 import type { TextConsumer } from "@perfdata/session/workers";
-import type { Run } from "@perfdata/session/run";
 import { CSV_COLUMNS, type LineStyle, LineText } from "./line_text.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import {

@@ -1,6 +1,6 @@
 /** Records that `perf script` prints among the samples. */
 import { RecordLines, recordThread } from "./record_line.ts";
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_BPF_EVENT,
   PERF_RECORD_CGROUP,
@@ -14,8 +14,8 @@ import {
   PERF_RECORD_NAMESPACES,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
-} from "@perfdata/format/record-types";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/format/constants";
+import type { Run } from "@perfdata/session";
 
 /** What flags print among the samples, as perf's flags of the same names. */
 const SHOWN = {

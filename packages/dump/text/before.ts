@@ -1,5 +1,5 @@
-import { type PerfDataReader, RecordCodec } from "@perfdata/format";
-import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/record-types";
+import { type PerfDataReader, RecordCodec } from "@perfdata/format/records";
+import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/constants";
 import { AUXTRACE_INFO } from "@perfdata/user-records";
 
 /** State before the first dumped record. */

@@ -1,5 +1,5 @@
-import { type ReadLayout, readLayout } from "@perfdata/format/sample-layout";
-import { CounterValues, countsPerThread } from "@perfdata/session/counter-values";
+import { type ReadLayout, readLayout } from "@perfdata/format/records";
+import { CounterValues, countsPerThread } from "@perfdata/session";
 import type { DumpEvents, EventState } from "../dump_events.ts";
 
 /**

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Codec } from "@perfdata/format/struct";
+import type { Codec } from "@perfdata/format/records";
 import {
   type Piece,
   piece,
@@ -14,7 +14,7 @@ import {
   putHex2,
   putPrefixedHex,
   putUntilNul,
-} from "@perfdata/format/text-bytes";
+} from "@perfdata/format/bytes";
 
 /**
  * Format of a field: `u` and `d` unsigned and signed decimal, `x` hexadecimal, `#x` with `0x`

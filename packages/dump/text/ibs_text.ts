@@ -1,13 +1,13 @@
-import type { PerfDataReader } from "@perfdata/format";
-import { PerfDataError } from "@perfdata/format/error";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { PerfDataError } from "@perfdata/format/bytes";
 import type { FeatureOf } from "@perfdata/format/features";
 import {
   HEADER_ARCH,
   HEADER_CPUID,
   HEADER_PMU_CAPS,
   HEADER_PMU_MAPPINGS,
-} from "@perfdata/format/feature-names";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
+} from "@perfdata/format/constants";
+import { recordedFeatures } from "@perfdata/session";
 
 /** Size of the capabilities before the registers. */
 const CAPABILITIES = 4;

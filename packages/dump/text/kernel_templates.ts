@@ -1,16 +1,17 @@
-import { byteAt } from "@perfdata/format/elements";
+import {
+  byteAt,
+  putAscii,
+  putDecimal,
+  putDecimal64,
+  putHex2,
+  putHexBytes,
+  putPrefixedHex,
+} from "@perfdata/format/bytes";
 import {
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
   PERF_FORMAT_TOTAL_TIME_ENABLED,
   PERF_FORMAT_TOTAL_TIME_RUNNING,
-  PERF_RECORD_MISC_COMM_EXEC,
-  PERF_RECORD_MISC_MMAP_BUILD_ID,
-  PERF_RECORD_MISC_MMAP_DATA,
-  PERF_RECORD_MISC_SWITCH_OUT,
-  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-} from "@perfdata/format/perf-event";
-import {
   PERF_RECORD_AUX,
   PERF_RECORD_AUX_OUTPUT_HW_ID,
   PERF_RECORD_BPF_EVENT,
@@ -22,6 +23,11 @@ import {
   PERF_RECORD_KSYMBOL,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_COMM_EXEC,
+  PERF_RECORD_MISC_MMAP_BUILD_ID,
+  PERF_RECORD_MISC_MMAP_DATA,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_NAMESPACES,
@@ -31,15 +37,7 @@ import {
   PERF_RECORD_TEXT_POKE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
-} from "@perfdata/format/record-types";
-import {
-  putAscii,
-  putDecimal,
-  putDecimal64,
-  putHex2,
-  putHexBytes,
-  putPrefixedHex,
-} from "@perfdata/format/text-bytes";
+} from "@perfdata/format/constants";
 import type { FieldFormat, SourceBytes } from "./field_text.ts";
 
 /** Data of a record's text besides its bytes. */

@@ -1,7 +1,5 @@
-import { KERNEL_RECORDS } from "@perfdata/format";
-import { recordMisc } from "@perfdata/format/record-header";
-import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/record-types";
-import { type Codec, specialized } from "@perfdata/format/struct";
+import { type Codec, KERNEL_RECORDS, recordMisc, specialized } from "@perfdata/format/records";
+import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/constants";
 import {
   type FieldPlace,
   type FieldStep,

@@ -1,5 +1,4 @@
-import { byteAt, floatAt, intAt, shortAt } from "@perfdata/format/elements";
-import { HEX2, LITTLE_ENDIAN } from "@perfdata/format/text-bytes";
+import { byteAt, floatAt, HEX2, intAt, LITTLE_ENDIAN, shortAt } from "@perfdata/format/bytes";
 
 /** Length of a line: `.  0000:  xx … xx  ascii…` and a newline. */
 const LINE = 76;

@@ -1,6 +1,5 @@
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
-import { type SampleLayout } from "@perfdata/format/sample-layout";
+import { PERF_RECORD_SAMPLE, PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
+import { recordMisc, type SampleLayout } from "@perfdata/format/records";
 import {
   type Piece,
   piece,
@@ -8,11 +7,10 @@ import {
   putDecimal,
   putDecimal64At,
   putPrefixedHex,
-} from "@perfdata/format/text-bytes";
+} from "@perfdata/format/bytes";
 import type { SourceBytes } from "./field_text.ts";
 import { putRawEvent } from "./raw_event.ts";
 import { dumpRecordName } from "../records/perf_record_names.ts";
-import { recordMisc } from "@perfdata/format/record-header";
 
 /** Number of cached texts; a power of two. */
 const KEPT = 1 << 12;

@@ -1,10 +1,11 @@
 import {
   BRANCH_ENTRY,
+  type PerfEvent,
   type ReadLayout,
   readLayout,
   type SampleFields,
   type SampleLayout,
-} from "@perfdata/format/sample-layout";
+} from "@perfdata/format/records";
 import {
   PERF_BRANCH_TYPE_NAMES,
   PERF_CONTEXT_USER,
@@ -22,12 +23,12 @@ import {
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-} from "@perfdata/format/perf-event";
-import { type PerfEvent } from "@perfdata/format";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { registerName } from "@perfdata/format/registers";
+  registerName,
+} from "@perfdata/format/constants";
 import {
   DECIMAL4,
+  floatAt,
+  intAt,
   Piece,
   piece,
   putAscii,
@@ -37,7 +38,7 @@ import {
   putHex,
   putHex16At,
   putPrefixedHexAt,
-} from "@perfdata/format/text-bytes";
+} from "@perfdata/format/bytes";
 import type { PrintedRecord, RecordHead } from "./record_head.ts";
 import type { ThreadText } from "./thread_text.ts";
 

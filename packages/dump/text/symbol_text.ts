@@ -1,7 +1,6 @@
-import { intAt } from "@perfdata/format/elements";
-import type { SampleFields } from "@perfdata/format/sample-layout";
-import { piece, putBytes, putHex16At } from "@perfdata/format/text-bytes";
-import type { Run } from "@perfdata/session/run";
+import { intAt, piece, putBytes, putHex16At } from "@perfdata/format/bytes";
+import type { SampleFields } from "@perfdata/format/records";
+import type { Run } from "@perfdata/session";
 import type { BundlePlaceSymbols, PlaceSymbol } from "@perfdata/session/symbols";
 import { putIndex } from "./sample_text.ts";
 

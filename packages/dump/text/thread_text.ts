@@ -1,9 +1,6 @@
-import { intAt } from "@perfdata/format/elements";
-import { Piece, piece } from "@perfdata/format/text-bytes";
-import { inLine } from "@perfdata/format/visible";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import type { MachineView } from "@perfdata/session/machine-view";
-import type { Run } from "@perfdata/session/run";
+import { inLine, intAt, Piece, piece } from "@perfdata/format/bytes";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
+import type { MachineView, Run } from "@perfdata/session";
 
 const NOT_FOUND_LINE = piece("<not found>\n");
 const HYPERVISOR_LINE = piece("[hypervisor]\n");

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
-import { Machine } from "@perfdata/session";
-import { Run } from "@perfdata/session/run";
+import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format/records";
+import { Machine, Run } from "@perfdata/session";
 import { ThreadText } from "./thread_text.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);

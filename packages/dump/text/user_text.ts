@@ -1,7 +1,7 @@
-import type { AnyRecord } from "@perfdata/format";
-import { numberAt } from "@perfdata/format/elements";
-import { type CpuMapData, cpusOf } from "@perfdata/user-records/cpu-map";
-import { type USER_RECORDS } from "@perfdata/user-records";
+import type { AnyRecord } from "@perfdata/format/records";
+import { numberAt } from "@perfdata/format/bytes";
+import { type CpuMapData, cpusOf } from "@perfdata/user-records/metadata";
+import type { USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceInfoText, hex } from "../aux_text/auxtrace_info_text.ts";
 
 /** A decoded user record. */

@@ -1,18 +1,27 @@
-import { encode, layoutOf, u64 } from "@perfdata/format/struct";
+import {
+  encode,
+  layoutOf,
+  type PerfDataReader,
+  type RecordBatch,
+  u64,
+} from "@perfdata/format/records";
 import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { type PerfDataReader, type RandomAccessSource, type RecordBatch } from "@perfdata/format";
+} from "@perfdata/format/constants";
+import type { RandomAccessSource } from "@perfdata/format/bytes";
 
-import { findPsb, PacketDecoder, PacketKind, PSB_SIZE } from "@perfdata/intel-pt";
-import { TimeKeeper } from "@perfdata/intel-pt/flow";
-import { type AuxPiece } from "@perfdata/session/auxtrace";
-import { type AuxStream, auxStreamBytes, type AuxTrace, readAuxTrace } from "@perfdata/session";
-import { clockRatios, pieceEnd, PtClock } from "@perfdata/pt/decode";
-import { AUXTRACE } from "@perfdata/user-records";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
+import { findPsb, PacketDecoder, PacketKind, PSB_SIZE, TimeKeeper } from "@perfdata/intel-pt";
+import {
+  type AuxPiece,
+  type AuxStream,
+  auxStreamBytes,
+  type AuxTrace,
+  readAuxTrace,
+} from "@perfdata/session/auxtrace";
+import { clockRatios, pieceEnd, PtClock } from "@perfdata/pt";
+import { AUXTRACE, PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 
 /** The part of an AUXTRACE payload to keep, and the zeros to write around it. */
 export interface PayloadPart {

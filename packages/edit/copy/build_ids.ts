@@ -1,20 +1,23 @@
-import { type BuildIdEvent } from "@perfdata/format/features";
 import {
+  type BuildIdEvent,
   decodeFeature,
   encodeFeature,
   type Feature,
+} from "@perfdata/format/features";
+import {
   KERNEL_RECORDS,
   type PerfDataReader,
   RecordCodec,
   type WriterFeature,
-} from "@perfdata/format";
-import { HEADER_BUILD_ID } from "@perfdata/format/feature-names";
+} from "@perfdata/format/records";
 import {
+  HEADER_BUILD_ID,
   PERF_RECORD_MISC_BUILD_ID_SIZE,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
-import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+} from "@perfdata/format/constants";
 import type { Edit } from "./copy.ts";
 
 /** File name for the kernel's build id. The name of its mapping is this and `_text` or `_stext`. */

@@ -1,14 +1,11 @@
+import { decodeFeature, encodeFeature } from "@perfdata/format/features";
 import {
-  decodeFeature,
-  encodeFeature,
   KERNEL_RECORDS,
   type PerfDataReader,
   type RecordBatch,
   RecordCodec,
-} from "@perfdata/format";
-import { featureName } from "@perfdata/format/feature-names";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { PERF_SAMPLE_RAW } from "@perfdata/format/perf-event";
+} from "@perfdata/format/records";
+import { featureName, PERF_RECORD_SAMPLE, PERF_SAMPLE_RAW } from "@perfdata/format/constants";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { DROP, type Edit, type Verdict } from "./copy.ts";
 import type { RecordingHead } from "./recording_output.ts";

@@ -1,12 +1,12 @@
-import { encodeFeature, RecordCodec, type WriterFeature } from "@perfdata/format";
-import { HEADER_COMPRESSED } from "@perfdata/format/feature-names";
+import { encodeFeature } from "@perfdata/format/features";
+import { RecordCodec, recordSize, type WriterFeature } from "@perfdata/format/records";
 import {
+  HEADER_COMPRESSED,
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { recordSize } from "@perfdata/format/record-header";
-import { COMPRESSED, COMPRESSED2 } from "@perfdata/user-records/compressed";
+} from "@perfdata/format/constants";
+import { COMPRESSED, COMPRESSED2 } from "@perfdata/user-records";
 import type { RecordingHead, RecordingOutput } from "./recording_output.ts";
 
 const CODEC = new RecordCodec([COMPRESSED, COMPRESSED2]);

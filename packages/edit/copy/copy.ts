@@ -1,22 +1,22 @@
-import { type BatchOptions } from "@perfdata/format/reader";
 import {
-  type Diagnostics,
-  PerfDataError,
+  type BatchOptions,
+  encode,
+  hasTablesFirst,
+  layoutOf,
+  type Payload,
+  payloadBytes,
   type PerfDataReader,
   type RecordBatch,
+  u64,
   type WriterFeature,
-} from "@perfdata/format";
-import { encode, layoutOf, u64 } from "@perfdata/format/struct";
+} from "@perfdata/format/records";
+import { type Diagnostics, PerfDataError } from "@perfdata/format/bytes";
 import {
   featureName,
   HEADER_BUILD_ID,
   HEADER_DIR_FORMAT,
   HEADER_FEAT_BITS,
   HEADER_TRACING_DATA,
-} from "@perfdata/format/feature-names";
-import { hasTablesFirst } from "@perfdata/format/writer";
-import { type Payload, payloadBytes } from "@perfdata/format/batch";
-import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_COMPRESSED,
@@ -27,10 +27,9 @@ import {
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { streamFeature } from "@perfdata/session/stream-feature";
-import { AUXTRACE } from "@perfdata/user-records";
-import { googleFeatureId } from "@perfdata/user-records/google-dialect";
+} from "@perfdata/format/constants";
+import { streamFeature } from "@perfdata/session";
+import { AUXTRACE, googleFeatureId } from "@perfdata/user-records";
 import type { PayloadPart } from "./aux_cut.ts";
 import { Pieces } from "./pieces.ts";
 import { OF_COMPRESSION, type RecordingHead, type RecordingOutput } from "./recording_output.ts";

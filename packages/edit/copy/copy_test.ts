@@ -1,11 +1,14 @@
-import { bytesSource, memorySink, PerfDataReader, type WriterFeature } from "@perfdata/format";
-import { directorySource } from "@perfdata/format/directory-source";
-import { featureName } from "@perfdata/format/feature-names";
-import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { directorySource, PerfDataReader, type WriterFeature } from "@perfdata/format/records";
+import {
+  featureName,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/constants";
 import { assert, assertEquals } from "@std/assert";
 import { copyRecording, type Edit } from "./copy.ts";
 import { mergeRecordings } from "../merge/merge.ts";
-import { runEngine } from "@perfdata/session/engine";
+import { runEngine } from "@perfdata/session";
 import { FileOutput } from "./recording_output.ts";
 import { Redact } from "../redact/redact.ts";
 import { Slice } from "../slice/slice.ts";

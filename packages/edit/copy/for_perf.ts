@@ -1,17 +1,13 @@
+import { decodeFeature, encodeFeature, type Feature } from "@perfdata/format/features";
+import type { PerfDataReader, PerfEventAttr, RecordBatch } from "@perfdata/format/records";
 import {
-  decodeFeature,
-  encodeFeature,
-  type Feature,
-  type PerfDataReader,
-  type PerfEventAttr,
-  type RecordBatch,
-} from "@perfdata/format";
-import { featureName, HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
-import { KERNEL_RECORD_NAMES, USER_RECORD_NAMES } from "@perfdata/format/record-names";
-import {
+  featureName,
+  HEADER_EVENT_DESC,
+  KERNEL_RECORD_NAMES,
   PERF_RECORD_CALLCHAIN_DEFERRED,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
+  USER_RECORD_NAMES,
+} from "@perfdata/format/constants";
 import { DROP, type Edit, KEEP, type Verdict } from "./copy.ts";
 import { JoinedChains } from "./joined_chains.ts";
 export type { JoinedChains } from "./joined_chains.ts";
@@ -83,7 +79,7 @@ export interface PerfKnowledge {
  *
  * @example
  * ```ts
- * import { perfKnowledge } from "@perfdata/edit/for-perf";
+ * import { perfKnowledge } from "@perfdata/edit";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(perfKnowledge("4.14").attrSize, 112);

@@ -1,9 +1,10 @@
-import type { PerfDataReader, RecordBatch } from "@perfdata/format";
-import { PERF_CONTEXT_USER, PERF_CONTEXT_USER_DEFERRED } from "@perfdata/format/perf-event";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { isContextMarker } from "@perfdata/session/chains";
-import { DeferredChains } from "@perfdata/session/user-chains";
+import { type PerfDataReader, type RecordBatch, SampleFields } from "@perfdata/format/records";
+import {
+  PERF_CONTEXT_USER,
+  PERF_CONTEXT_USER_DEFERRED,
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/constants";
+import { DeferredChains, isContextMarker } from "@perfdata/session";
 
 const USER = BigInt.asUintN(64, PERF_CONTEXT_USER);
 const USER_DEFERRED = BigInt.asUintN(64, PERF_CONTEXT_USER_DEFERRED);

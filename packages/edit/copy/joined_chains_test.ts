@@ -1,12 +1,6 @@
 import { assertEquals } from "@std/assert";
-import {
-  bytesSource,
-  emptyAttr,
-  KERNEL_RECORDS,
-  memorySink,
-  PerfDataReader,
-  RecordCodec,
-} from "@perfdata/format";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, KERNEL_RECORDS, PerfDataReader, RecordCodec } from "@perfdata/format/records";
 import { asFile, asPipe, type Item } from "../../../fixtures/synthesize/recording.ts";
 import { copyRecording } from "./copy.ts";
 import { ForPerf, perfKnowledge } from "./for_perf.ts";

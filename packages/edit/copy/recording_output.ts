@@ -1,32 +1,33 @@
+import type { ByteSink, RandomAccessSink } from "@perfdata/format/bytes";
 import {
-  type ByteSink,
+  encode,
+  longestAttr,
+  PERF_ATTR_SIZE_VER0,
+  PERF_FILE_HEADER_SIZE,
   type PerfDataReader,
   PerfDataWriter,
-  type RandomAccessSink,
+  perfEventHeader,
+  perfFileSection,
+  prefixSize,
   RecordCodec,
+  recordSize,
+  u32,
+  u64,
   type WriterEvent,
   type WriterFeature,
-} from "@perfdata/format";
-import { encode, prefixSize, u32, u64 } from "@perfdata/format/struct";
+} from "@perfdata/format/records";
 import {
   featureName,
   HEADER_AUXTRACE,
   HEADER_BUILD_ID,
   HEADER_COMPRESSED,
   HEADER_TRACING_DATA,
-} from "@perfdata/format/feature-names";
-import { longestAttr } from "@perfdata/format/writer";
-import { PERF_ATTR_SIZE_VER0 } from "@perfdata/format/attr";
-import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/format/record-types";
-import { PERF_FILE_HEADER_SIZE, perfFileSection } from "@perfdata/format/header";
-import { perfEventHeader, recordSize } from "@perfdata/format/record-header";
-import { HEADER_ATTR } from "@perfdata/user-records/header-attr";
-import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
+} from "@perfdata/format/constants";
+import { HEADER_ATTR, HEADER_FEATURE } from "@perfdata/user-records/metadata";
 
 /** Contents of a recording outside of its records, or before the first one. */
 export interface RecordingHead {

@@ -5,24 +5,24 @@ import {
   type RecordBatch,
   RecordCodec,
   type WriterFeature,
-} from "@perfdata/format";
-import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+} from "@perfdata/format/records";
 import {
   PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_MISC_USER,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_TIME_CONV,
-} from "@perfdata/format/record-types";
-import { type BinarySource, openJitdump } from "@perfdata/symbols";
+} from "@perfdata/format/constants";
+import { type BinarySource, machineOf, runsOn } from "@perfdata/symbols/resolver";
 import {
   type JitCodeDebugInfo,
   type JitCodeLoad,
   type JitCodeUnwindingInfo,
   JitdumpError,
   jitElf,
-} from "@perfdata/symbols/jit";
-import { machineOf, runsOn } from "@perfdata/symbols/architecture";
-import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
+  openJitdump,
+} from "@perfdata/symbols";
+import { TIME_CONV, type TimeConv } from "@perfdata/user-records/metadata";
 import { AddBuildIds } from "../copy/build_ids.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { bytesSource } from "@perfdata/symbols";
-import { JitdumpError } from "@perfdata/symbols/jit";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { JitdumpError } from "@perfdata/symbols";
 import { jittedFiles } from "./inject_jit.ts";
 
 // A jitdump file by tools/perf/Documentation/jitdump-specification.txt.

@@ -1,19 +1,27 @@
 import {
   emptyAttr,
   KERNEL_RECORDS,
+  type Payload,
   type PerfDataReader,
   PerfEvent,
+  type RecordBatch,
   RecordCodec,
-} from "@perfdata/format";
-import type { Payload } from "@perfdata/format/batch";
-import { PerfDataError } from "@perfdata/format/error";
-import { HEADER_CPUID } from "@perfdata/format/feature-names";
-import type { RecordBatch } from "@perfdata/format";
-import { numberAt } from "@perfdata/format/elements";
+  SampleFields,
+} from "@perfdata/format/records";
+import { numberAt, PerfDataError } from "@perfdata/format/bytes";
 import {
+  HEADER_CPUID,
+  PERF_RECORD_AUXTRACE,
+  PERF_RECORD_AUXTRACE_INFO,
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_USER,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+  PERF_RECORD_TIME_CONV,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_DATA_SRC,
@@ -24,28 +32,16 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
+import { recordedFeatures } from "@perfdata/session";
+import { SPE_PACKET, SpePacket } from "@perfdata/session/auxtrace";
+import { armSpeInfo, AUXTRACE, AUXTRACE_INFO, PERF_AUXTRACE_ARM_SPE } from "@perfdata/user-records";
 import {
-  PERF_RECORD_AUXTRACE,
-  PERF_RECORD_AUXTRACE_INFO,
-  PERF_RECORD_COMM,
-  PERF_RECORD_FORK,
-  PERF_RECORD_MMAP2,
-  PERF_RECORD_SAMPLE,
-  PERF_RECORD_SWITCH_CPU_WIDE,
-  PERF_RECORD_TIME_CONV,
-} from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
-import { SPE_PACKET, SpePacket } from "@perfdata/session/arm-spe-packet";
-import { AUXTRACE } from "@perfdata/user-records";
-import {
-  armSpeInfo,
-  AUXTRACE_INFO,
-  PERF_AUXTRACE_ARM_SPE,
-} from "@perfdata/user-records/auxtrace-info";
-import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
-import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
+  EVENT_UPDATE,
+  PERF_EVENT_UPDATE__NAME,
+  TIME_CONV,
+  type TimeConv,
+} from "@perfdata/user-records/metadata";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 import type { RecordingHead } from "../copy/recording_output.ts";
 import { accessOf, type SpeRecord } from "./spe_access.ts";

@@ -1,9 +1,6 @@
-import {
-  FEATURE_NAMES,
-  HEADER_CLOCK_DATA,
-  HEADER_SAMPLE_TIME,
-} from "@perfdata/format/feature-names";
-import { PerfDataError, type PerfEventAttr, type WriterEvent } from "@perfdata/format";
+import { FEATURE_NAMES, HEADER_CLOCK_DATA, HEADER_SAMPLE_TIME } from "@perfdata/format/constants";
+import { PerfDataError } from "@perfdata/format/bytes";
+import type { PerfEventAttr, WriterEvent } from "@perfdata/format/records";
 import { copyRecording } from "../copy/copy.ts";
 import type { RecordingHead, RecordingOutput } from "../copy/recording_output.ts";
 import { Features } from "./merge_features.ts";

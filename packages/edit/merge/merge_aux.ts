@@ -1,7 +1,12 @@
-import { HEADER_NRCPUS, HEADER_SAMPLE_TIME } from "@perfdata/format/feature-names";
-import { type AuxPiece } from "@perfdata/session/auxtrace";
-import { type AuxStream, auxStreamBytes, type AuxTrace, readAuxTrace } from "@perfdata/session";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
+import { HEADER_NRCPUS, HEADER_SAMPLE_TIME } from "@perfdata/format/constants";
+import {
+  type AuxPiece,
+  type AuxStream,
+  auxStreamBytes,
+  type AuxTrace,
+  readAuxTrace,
+} from "@perfdata/session/auxtrace";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { hasAuxtrace, type PayloadPart } from "../copy/aux_cut.ts";
 import type { Part } from "./merge_part.ts";
 

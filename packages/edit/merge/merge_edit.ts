@@ -1,6 +1,12 @@
-import { KERNEL_RECORDS, PerfEvent, type RecordBatch, RecordCodec } from "@perfdata/format";
-import { layoutOf } from "@perfdata/format/struct";
-import { type Payload } from "@perfdata/format/batch";
+import {
+  KERNEL_RECORDS,
+  layoutOf,
+  type Payload,
+  PerfEvent,
+  type RecordBatch,
+  RecordCodec,
+  setRecordSize,
+} from "@perfdata/format/records";
 import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
@@ -8,9 +14,8 @@ import {
   PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
-import { setRecordSize } from "@perfdata/format/record-header";
+  PERF_SAMPLE_READ,
+} from "@perfdata/format/constants";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 import { auxtraceOf, type PayloadPart } from "../copy/aux_cut.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";

@@ -1,9 +1,5 @@
-import {
-  encodeFeature,
-  type Feature,
-  type WriterEvent,
-  type WriterFeature,
-} from "@perfdata/format";
+import { encodeFeature, type Feature } from "@perfdata/format/features";
+import { longestAttr, type WriterEvent, type WriterFeature } from "@perfdata/format/records";
 import {
   featureName,
   HEADER_AUXTRACE,
@@ -12,8 +8,7 @@ import {
   HEADER_EVENT_DESC,
   HEADER_GROUP_DESC,
   HEADER_SAMPLE_TIME,
-} from "@perfdata/format/feature-names";
-import { longestAttr } from "@perfdata/format/writer";
+} from "@perfdata/format/constants";
 
 import { Part } from "./merge_part.ts";
 /** The features of the result. */

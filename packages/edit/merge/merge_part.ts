@@ -1,12 +1,11 @@
+import { decodeFeature } from "@perfdata/format/features";
 import {
-  decodeFeature,
   type PerfDataReader,
   PerfEvent,
   type PerfEventAttr,
   type RecordBatch,
-} from "@perfdata/format";
-import { HEADER_HOSTNAME } from "@perfdata/format/feature-names";
-import { PERF_SAMPLE_IDENTIFIER } from "@perfdata/format/perf-event";
+} from "@perfdata/format/records";
+import { HEADER_HOSTNAME, PERF_SAMPLE_IDENTIFIER } from "@perfdata/format/constants";
 import type { PartAux } from "./merge_aux.ts";
 import { copyRecording } from "../copy/copy.ts";
 import type { RecordingOutput } from "../copy/recording_output.ts";

@@ -1,6 +1,6 @@
-import { settleable } from "@perfdata/format/es2024";
-import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
-import { type IndexBlock, RecordingIndex } from "@perfdata/session/index";
+import { settleable } from "@perfdata/format/bytes";
+import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/constants";
+import { type IndexBlock, RecordingIndex } from "@perfdata/session";
 import type { Part } from "./merge_part.ts";
 import type { RecordingOutput } from "../copy/recording_output.ts";
 

@@ -1,19 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
 import {
-  bytesSource,
-  emptyAttr,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
-import {
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_SAMPLE,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { runEngine } from "@perfdata/session/engine";
+} from "@perfdata/format/constants";
+import { runEngine } from "@perfdata/session";
 import { mergeRecordings } from "./merge.ts";
 import { FileOutput } from "../copy/recording_output.ts";
 

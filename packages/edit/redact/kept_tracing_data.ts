@@ -53,7 +53,7 @@ class Walk {
  *
  * @example
  * ```ts
- * import { formatsOnly } from "@perfdata/edit/kept-tracing-data";
+ * import { formatsOnly } from "@perfdata/edit";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(formatsOnly(new Uint8Array(10)), undefined);

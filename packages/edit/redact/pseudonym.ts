@@ -15,7 +15,7 @@ const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
  *
  * @example
  * ```ts
- * import { Pseudonyms } from "@perfdata/edit/pseudonym";
+ * import { Pseudonyms } from "@perfdata/edit";
  * import { assertEquals, assertNotEquals } from "@std/assert";
  *
  * const names = new Pseudonyms("key");

@@ -1,24 +1,20 @@
+import { decodeFeature, encodeFeature, type Feature } from "@perfdata/format/features";
 import {
-  decodeFeature,
-  encodeFeature,
-  type Feature,
   KERNEL_RECORDS,
   type PerfDataReader,
   type RecordBatch,
   RecordCodec,
-} from "@perfdata/format";
-import { HEADER_TRACING_DATA } from "@perfdata/format/feature-names";
+  SampleFields,
+} from "@perfdata/format/records";
 import {
+  HEADER_TRACING_DATA,
   PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import {
-  PERF_RECORD_MISC_CPUMODE_MASK,
-  PERF_RECORD_MISC_KERNEL,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
 import { Pseudonyms } from "./pseudonym.ts";

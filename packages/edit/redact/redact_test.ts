@@ -1,5 +1,6 @@
-import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import { assert, assertEquals } from "@std/assert";
 import { copyRecording } from "../copy/copy.ts";
 import { FileOutput } from "../copy/recording_output.ts";

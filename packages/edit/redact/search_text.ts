@@ -1,5 +1,4 @@
-import type { ByteSink } from "@perfdata/format";
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt, type ByteSink } from "@perfdata/format/bytes";
 
 const encoder = new TextEncoder();
 
@@ -14,7 +13,7 @@ const HEAD = 4;
  *
  * @example
  * ```ts
- * import { TextSearch } from "@perfdata/edit/search-text";
+ * import { TextSearch } from "@perfdata/edit";
  * import { assertEquals } from "@std/assert";
  *
  * const search = new TextSearch(["nginx", "sh"]);

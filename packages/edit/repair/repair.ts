@@ -1,17 +1,20 @@
+import { type Diagnostics, PerfDataError, type RandomAccessSource } from "@perfdata/format/bytes";
 import {
-  type Diagnostics,
-  PerfDataError,
+  encode,
+  fileMagic,
+  layoutOf,
+  type Payload,
+  PERF_ATTR_SIZE_VER0,
+  PERF_FILE_HEADER_SIZE,
   PerfDataReader,
-  type RandomAccessSource,
+  perfEventAttr,
+  perfFileHeader,
+  perfFileSection,
+  prefixSize,
   type RecordBatch,
-} from "@perfdata/format";
-import { encode, layoutOf, prefixSize } from "@perfdata/format/struct";
-import { fileMagic } from "@perfdata/format/writer";
-import { type Payload } from "@perfdata/format/batch";
-import { PERF_ATTR_SIZE_VER0, perfEventAttr } from "@perfdata/format/attr";
-import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_AUXTRACE } from "@perfdata/format/record-types";
-import { PERF_FILE_HEADER_SIZE, perfFileHeader, perfFileSection } from "@perfdata/format/header";
-import { recordSize } from "@perfdata/format/record-header";
+  recordSize,
+} from "@perfdata/format/records";
+import { PERF_EVENT_HEADER_SIZE, PERF_RECORD_AUXTRACE } from "@perfdata/format/constants";
 import { copyRecording, type CopyStats } from "../copy/copy.ts";
 import type { RecordingOutput } from "../copy/recording_output.ts";
 import { JUDGED, mendEvents } from "./repair_events.ts";

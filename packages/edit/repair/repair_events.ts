@@ -1,25 +1,24 @@
+import { decodeFeature } from "@perfdata/format/features";
 import {
-  decodeFeature,
   EventTable,
-  PerfDataError,
+  layoutOf,
+  PERF_ATTR_SIZE_VER0,
   type PerfDataReader,
   PerfEvent,
-  type RandomAccessSource,
-} from "@perfdata/format";
-import { HEADER_EVENT_DESC } from "@perfdata/format/feature-names";
-import { layoutOf } from "@perfdata/format/struct";
-import { PERF_ATTR_SIZE_VER0 } from "@perfdata/format/attr";
+  recordSize,
+} from "@perfdata/format/records";
+import { PerfDataError, type RandomAccessSource } from "@perfdata/format/bytes";
 import {
+  HEADER_EVENT_DESC,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { recordSize } from "@perfdata/format/record-header";
-import { streamFeature } from "@perfdata/session/stream-feature";
+} from "@perfdata/format/constants";
+import { streamFeature } from "@perfdata/session";
 import { AUXTRACE } from "@perfdata/user-records";
-import { HEADER_TRACING_DATA } from "@perfdata/user-records/header-tracing-data";
+import { HEADER_TRACING_DATA } from "@perfdata/user-records/metadata";
 import { ENOUGH, KNOWN, Soundness } from "./repair_sound.ts";
 
 /** Number of bytes of records, from the first one on, that are checked to choose the events. */

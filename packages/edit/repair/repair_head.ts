@@ -1,23 +1,23 @@
+import { decodeFeature, encodeFeature, type Feature } from "@perfdata/format/features";
+import { PerfDataError } from "@perfdata/format/bytes";
 import {
-  decodeFeature,
-  encodeFeature,
-  type Feature,
-  PerfDataError,
+  longestAttr,
+  PERF_ATTR_SIZE_VER0,
   type PerfDataReader,
   type RecordBatch,
   type WriterEvent,
   type WriterFeature,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import {
   featureName,
   HEADER_BUILD_ID,
   HEADER_EVENT_DESC,
   HEADER_TRACING_DATA,
-} from "@perfdata/format/feature-names";
-import { longestAttr } from "@perfdata/format/writer";
-import { PERF_ATTR_SIZE_VER0 } from "@perfdata/format/attr";
-import { PERF_RECORD_HEADER_TRACING_DATA, PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+  PERF_RECORD_HEADER_TRACING_DATA,
+  PERF_RECORD_SAMPLE,
+  PERF_TYPE_SOFTWARE,
+  PERF_TYPE_TRACEPOINT,
+} from "@perfdata/format/constants";
 import type { Edit } from "../copy/copy.ts";
 import type { RecordingHead } from "../copy/recording_output.ts";
 import { formatsOnly } from "../redact/kept_tracing_data.ts";

@@ -1,13 +1,16 @@
-import { type EventTable, KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
+import {
+  type EventTable,
+  KERNEL_RECORDS,
+  RecordCodec,
+  SampleFields,
+} from "@perfdata/format/records";
 import {
   PERF_RECORD_COMPRESSED,
   PERF_RECORD_COMPRESSED2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { ALL_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import type { KnownDeclaration } from "@perfdata/user-records/all-records";
+} from "@perfdata/format/constants";
+import { ALL_RECORDS, type KnownDeclaration, USER_RECORDS } from "@perfdata/user-records";
 
 /** Number of successive valid records that end damage. */
 export const ENOUGH = 3;

@@ -1,20 +1,23 @@
-import { enlarge } from "@perfdata/format/enlarge";
-import type { PerfDataReader } from "@perfdata/format";
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import {
+  ADDRESS_USE,
+  CHOSEN,
   type Consumer,
   type Engine,
   type EngineOptions,
+  lookUpPlaces,
   type Needs,
+  PlaceUses,
+  type Run,
   runEngine,
-} from "@perfdata/session/engine";
-import { CHOSEN, type Run } from "@perfdata/session/run";
-import { SampleComms } from "@perfdata/session/sample-comms";
-import { shortName } from "@perfdata/session/short-name";
-import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
-import type { RecordedMachine, SymbolResolver } from "@perfdata/symbols";
+  SampleComms,
+  shortName,
+  ShownNames,
+} from "@perfdata/session";
+import type { RecordedMachine } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 
 /** Conditions on the names of a sample; all given conditions must hold. */
 export interface NameConditions {

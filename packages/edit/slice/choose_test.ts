@@ -1,8 +1,9 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { runEngine } from "@perfdata/session/engine";
-import type { RecordedMachine } from "@perfdata/symbols";
-import { openResolver } from "@perfdata/symbols/open-resolver";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import { runEngine } from "@perfdata/session";
+import type { RecordedMachine } from "@perfdata/symbols/resolver";
+import { openResolver } from "@perfdata/symbols/files";
 import { assert, assertEquals } from "@std/assert";
 import { chooseSamples } from "./choose.ts";
 

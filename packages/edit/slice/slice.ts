@@ -1,15 +1,22 @@
-import { encode, layoutOf, prefixSize, u64 } from "@perfdata/format/struct";
-import { HEADER_SAMPLE_TIME } from "@perfdata/format/feature-names";
-import { type Payload } from "@perfdata/format/batch";
 import {
+  encode,
+  layoutOf,
+  type Payload,
+  type PerfDataReader,
+  prefixSize,
+  type RecordBatch,
+  type SampleLayout,
+  trailerEnd,
+  u64,
+  type WriterFeature,
+} from "@perfdata/format/records";
+import {
+  HEADER_SAMPLE_TIME,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { type PerfDataReader, type RecordBatch, type WriterFeature } from "@perfdata/format";
-import { type SampleLayout } from "@perfdata/format/sample-layout";
-import { trailerEnd } from "@perfdata/format/record";
+} from "@perfdata/format/constants";
 import { AUXTRACE } from "@perfdata/user-records";
 import { type AuxPlan, auxtraceOf, type PayloadPart } from "../copy/aux_cut.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";

@@ -1,10 +1,14 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import { FloatColumn } from "@perfdata/profile/columns";
-import { NodeTable } from "@perfdata/profile/node-table";
-import type { Consumer, Needs } from "@perfdata/session/engine";
-import { BRANCH, CHOSEN, type Run } from "@perfdata/session/run";
-import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+import { enlarge, floatAt, intAt } from "@perfdata/format/bytes";
+import { FloatColumn, NodeTable } from "@perfdata/profile";
+import {
+  BRANCH,
+  CHOSEN,
+  type Consumer,
+  type JoinedNumbers,
+  type Needs,
+  type Run,
+  type Shareable,
+} from "@perfdata/session";
 
 /** Number of cached branches with the code after them, chosen to fit in a CPU's cache. */
 const SLOTS = 1 << 13;
@@ -47,9 +51,9 @@ export interface BranchPart {
  *
  * @example
  * ```ts
- * import { BranchCounts } from "@perfdata/export/branches";
+ * import { BranchCounts } from "@perfdata/export";
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { runEngine } from "@perfdata/session/engine";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);

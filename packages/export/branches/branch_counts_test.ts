@@ -1,6 +1,5 @@
-import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
-import { BRANCH, CHOSEN, Run } from "@perfdata/session/run";
-import type { JoinedNumbers } from "@perfdata/session/workers";
+import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
+import { BRANCH, CHOSEN, type JoinedNumbers, Run } from "@perfdata/session";
 import { assertEquals } from "@std/assert";
 import { BranchCounts } from "./branch_counts.ts";
 import { TraceBranches } from "./branch_trace.ts";

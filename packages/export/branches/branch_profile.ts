@@ -1,6 +1,6 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { type ElfFile, type SymbolObject } from "@perfdata/symbols";
-import { readRawSymbols, STT } from "@perfdata/symbols/elf";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
+import { type ElfFile, readRawSymbols, STT } from "@perfdata/symbols";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { BranchCounts } from "./branch_counts.ts";
 
 /** Objects and addresses of places: of an engine, or of an Intel PT trace. */
@@ -162,7 +162,7 @@ function* inChunks(lines: Iterable<string>): Generator<Uint8Array<ArrayBuffer>, 
  *
  * @example
  * ```ts
- * import { bolt } from "@perfdata/export/branches";
+ * import { bolt } from "@perfdata/export";
  * import { assertEquals } from "@std/assert";
  *
  * const chunks = bolt({
@@ -194,7 +194,7 @@ export function bolt(
  *
  * @example
  * ```ts
- * import { profgen } from "@perfdata/export/branches";
+ * import { profgen } from "@perfdata/export";
  * import { assertEquals } from "@std/assert";
  *
  * const chunks = profgen({

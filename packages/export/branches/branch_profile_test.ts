@@ -1,6 +1,6 @@
-import { CHOSEN, Run } from "@perfdata/session/run";
-import { ElfFile, type SymbolObject } from "@perfdata/symbols";
-import { bytesSource } from "@perfdata/symbols/binary-source";
+import { CHOSEN, Run } from "@perfdata/session";
+import { ElfFile } from "@perfdata/symbols";
+import { bytesSource, type SymbolObject } from "@perfdata/symbols/resolver";
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   symbolTable,

@@ -1,5 +1,5 @@
-import { intAt } from "@perfdata/format/elements";
-import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
+import { intAt } from "@perfdata/format/bytes";
+import { type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
 import type { BranchCounts } from "./branch_counts.ts";
 
 /** State of a buffer: the last branch, with its thread. */

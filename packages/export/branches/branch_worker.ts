@@ -1,6 +1,5 @@
 // Uses Deno's files: a worker thread that counts branches (see branch_counts.ts).
-import { openSource } from "@perfdata/format/file-source";
-import { guardHeap } from "@perfdata/format/heap-guard";
+import { guardHeap, openSource } from "@perfdata/format/files";
 import { serveBlocks } from "@perfdata/session/workers";
 import { BranchCounts } from "./branch_counts.ts";
 

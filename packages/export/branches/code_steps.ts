@@ -1,7 +1,7 @@
-import { byteAt } from "@perfdata/format/elements";
-import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
-import { type ElfFile, SymbolsError } from "@perfdata/symbols";
-import { EM, PT } from "@perfdata/symbols/elf";
+import { byteAt } from "@perfdata/format/bytes";
+import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt";
+import { type ElfFile, EM, PT } from "@perfdata/symbols";
+import { SymbolsError } from "@perfdata/symbols/resolver";
 
 /** Bytes of code per read, and of the longest instruction. */
 const WINDOW = 1 << 16, LONGEST = 15;
@@ -23,9 +23,9 @@ const ENDS: ReadonlySet<number> = new Set([
  *
  * @example
  * ```ts
- * import { CodeSteps } from "@perfdata/export/branches";
+ * import { CodeSteps } from "@perfdata/export";
  * import { ElfFile } from "@perfdata/symbols";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assert } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

@@ -1,6 +1,5 @@
-import { byteAt, floatAt, uintAt } from "@perfdata/format/elements";
-import type { ElfFile } from "@perfdata/symbols";
-import { rawSymbolName, readRawSymbols, STT } from "@perfdata/symbols/elf";
+import { byteAt, floatAt, uintAt } from "@perfdata/format/bytes";
+import { type ElfFile, rawSymbolName, readRawSymbols, STT } from "@perfdata/symbols";
 import { ByteText } from "../formats/byte_text.ts";
 import { type BranchPlaces, linkedAddress } from "./branch_profile.ts";
 
@@ -128,7 +127,7 @@ function functionAt(functions: readonly BoltFunction[], address: number): BoltFu
  *
  * @example
  * ```ts
- * import { boltSamples } from "@perfdata/export/branches";
+ * import { boltSamples } from "@perfdata/export";
  * import { assertEquals } from "@std/assert";
  *
  * const functions = [{ name: "main", samples: [{ offset: 0x1c, count: 32 }] }];

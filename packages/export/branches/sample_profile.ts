@@ -1,7 +1,11 @@
-import { byteAt, floatAt, intAt, uintAt } from "@perfdata/format/elements";
-import type { DwarfContext, ElfFile } from "@perfdata/symbols";
-import type { FrameBatch, FunctionName, FunctionRanges } from "@perfdata/symbols/dwarf";
-import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
+import { byteAt, floatAt, intAt, uintAt } from "@perfdata/format/bytes";
+import type {
+  DwarfContext,
+  FrameBatch,
+  FunctionName,
+  FunctionRanges,
+} from "@perfdata/symbols/dwarf";
+import { type ElfFile, rawSymbolName, readRawSymbols } from "@perfdata/symbols";
 import type { BinaryBranches } from "./branch_profile.ts";
 import { CodeSteps } from "./code_steps.ts";
 

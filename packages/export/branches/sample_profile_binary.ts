@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import { MessageBytes } from "../formats/message_bytes.ts";
 import {
   discriminatorOf,
@@ -36,7 +36,7 @@ const CUTOFFS = [
  *
  * @example
  * ```ts
- * import { autofdoBinary } from "@perfdata/export/branches";
+ * import { autofdoBinary } from "@perfdata/export";
  * import { assertEquals } from "@std/assert";
  *
  * const chunks = autofdoBinary({

@@ -1,5 +1,5 @@
 import { ElfFile } from "@perfdata/symbols";
-import { bytesSource } from "@perfdata/symbols/binary-source";
+import { bytesSource } from "@perfdata/symbols/resolver";
 import { assertEquals } from "@std/assert";
 import { symbolTable, writeElf, type WrittenSymbol } from "../../symbols/testing/elf_writer.ts";
 import { textOf } from "../testing.ts";

@@ -13,7 +13,7 @@ import {
  *
  * @example
  * ```ts
- * import { autofdoText, locationOf } from "@perfdata/export/branches";
+ * import { autofdoText, locationOf } from "@perfdata/export";
  * import { assertEquals } from "@std/assert";
  *
  * const lines = new Map([[locationOf(2, 1), { count: 7, targets: new Map([[1, 7]]) }]]);

@@ -1,6 +1,5 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
+import { frameStacks, FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile";
 
 /** Number of samples, and their period. */
 export interface AnnotatedCount {
@@ -60,7 +59,7 @@ export interface Annotation {
  *
  * @example
  * ```ts
- * import { annotate } from "@perfdata/export";
+ * import { annotate } from "@perfdata/export/code";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
@@ -232,7 +231,7 @@ export type FunctionTest = (name: string, number: number) => boolean;
  *
  * @example
  * ```ts
- * import { codeCounts } from "@perfdata/export/annotate";
+ * import { codeCounts } from "@perfdata/export/code";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

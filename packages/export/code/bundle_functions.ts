@@ -1,13 +1,8 @@
-import { floatAt } from "@perfdata/format/elements";
-import type { RecordedAddresses } from "@perfdata/session/symbols";
-import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
-import type {
-  Resolution,
-  SymbolBundleWriter,
-  SymbolObject,
-  SymbolResolver,
-} from "@perfdata/symbols";
+import { floatAt } from "@perfdata/format/bytes";
+import type { ObjectCodeReader, RecordedAddresses } from "@perfdata/session/code";
+import type { ObjectSymbols, Resolution, SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { type Disassembler, MOST_CODE } from "./function_code.ts";
 
 /** Number of source lines kept around that of an instruction. */
@@ -171,7 +166,7 @@ class InsnAdder {
  *
  * @example
  * ```ts
- * import { keptLines } from "@perfdata/export/bundle-functions";
+ * import { keptLines } from "@perfdata/export/code";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(keptLines("a\nb\nc\nd\n", new Set([2, 3, 9])), "\nb\nc\n");

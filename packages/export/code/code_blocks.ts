@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { BranchCounts } from "../branches/branch_counts.ts";
 import type { BranchPlaces } from "../branches/branch_profile.ts";
 
@@ -72,7 +72,7 @@ export interface BlockInsn {
  *
  * @example
  * ```ts
- * import { insnRuns } from "@perfdata/export/branches";
+ * import { insnRuns } from "@perfdata/export/code";
  * import { assertEquals } from "@std/assert";
  *
  * const insns = [0x10n, 0x12n, 0x17n, 0x19n].map((address) => ({ address }));

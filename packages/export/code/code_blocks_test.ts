@@ -1,5 +1,5 @@
-import { CHOSEN, Run } from "@perfdata/session/run";
-import type { SymbolObject } from "@perfdata/symbols";
+import { CHOSEN, Run } from "@perfdata/session";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import { assertEquals } from "@std/assert";
 import { BranchCounts } from "../branches/branch_counts.ts";
 import { codeRuns, insnRuns } from "./code_blocks.ts";

@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import type { AnnotatedCount } from "./annotate.ts";
 import { jumpLines } from "./jump_lines.ts";
 
@@ -62,7 +62,7 @@ export interface CodeListing {
  *
  * @example
  * ```ts
- * import { codeListing } from "@perfdata/export/code-listing";
+ * import { codeListing } from "@perfdata/export/code";
  * import { assertEquals } from "@std/assert";
  *
  * const none = { samples: 0, period: 0 }, some = { samples: 1, period: 9 };

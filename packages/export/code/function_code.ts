@@ -1,13 +1,12 @@
 /** The code of functions by instruction, with samples. */
-import { floatAt } from "@perfdata/format/elements";
-import { InsnDecoder } from "@perfdata/intel-pt";
-import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
-import type { Profile } from "@perfdata/profile/profile";
-import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { AddressedPlaces } from "@perfdata/session/address-table";
+import { floatAt } from "@perfdata/format/bytes";
+import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt";
+import type { Profile } from "@perfdata/profile";
+import type { ObjectCodeReader } from "@perfdata/session/code";
+import type { AddressedPlaces } from "@perfdata/session";
 import type { InsnText } from "@perfdata/pt/decode";
-import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
-import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ObjectSymbols, Resolution, SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 import type { AnnotatedCount, CodeCounts } from "./annotate.ts";
 import type { ListedFrame, ListedInsn } from "./code_listing.ts";
 

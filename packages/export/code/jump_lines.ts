@@ -1,4 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt } from "@perfdata/format/bytes";
 
 /** A jump between two rows of a listing. */
 export interface RowJump {
@@ -35,7 +35,7 @@ BOXES[LEFT] = BOXES[RIGHT] = BOXES[LEFT | RIGHT] = "─";
  *
  * @example
  * ```ts
- * import { jumpLines } from "@perfdata/export/jump-lines";
+ * import { jumpLines } from "@perfdata/export/code";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(jumpLines(4, [{ from: 3, to: 1 }, { from: 0, to: 2 }]).gutters, [

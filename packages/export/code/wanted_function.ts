@@ -1,7 +1,7 @@
 /** Functions that are asked for by name, by address, or by file and line. */
-import { intAt } from "@perfdata/format/elements";
-import { functionName, type Profile } from "@perfdata/profile/profile";
-import type { AddressedPlaces } from "@perfdata/session/symbols";
+import { intAt } from "@perfdata/format/bytes";
+import { functionName, type Profile } from "@perfdata/profile";
+import type { AddressedPlaces } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { FunctionTest } from "./annotate.ts";
 import { shownFrom } from "./function_code.ts";

@@ -1,12 +1,13 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { frameStacks } from "@perfdata/profile/frame-stacks";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import {
+  frameStacks,
   FUNCTION_KIND,
   functionName,
   type Profile,
   type ProfileThread,
-} from "@perfdata/profile/profile";
-import { runFunction, runObject } from "@perfdata/profile/run-names";
+  runFunction,
+  runObject,
+} from "@perfdata/profile";
 import { type SameObject, sameObjects } from "./diff_objects.ts";
 
 export type { SameObject };

@@ -1,5 +1,4 @@
-import type { Profile, ProfileThread } from "@perfdata/profile/profile";
-import { runObject } from "@perfdata/profile/run-names";
+import { type Profile, type ProfileThread, runObject } from "@perfdata/profile";
 
 type Sides = readonly (Pick<Profile, "objects"> & { readonly threads: Iterable<ProfileThread> })[];
 

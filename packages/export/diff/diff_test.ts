@@ -1,9 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { diff } from "./diff.ts";
 import { flameData } from "../flame/flame_data.ts";
-import { FUNCTION_KIND, type Profile, type ProfileObject } from "@perfdata/profile/profile";
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
-import { ThreadTable } from "@perfdata/profile/thread-table";
+import {
+  FUNCTION_KIND,
+  type Profile,
+  ProfileBuilder,
+  type ProfileObject,
+  ThreadTable,
+} from "@perfdata/profile";
 import {
   CountChange,
   normalQuantile,

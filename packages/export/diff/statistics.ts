@@ -3,7 +3,7 @@
  *
  * @example
  * ```ts
- * import { logGamma } from "@perfdata/export/statistics";
+ * import { logGamma } from "@perfdata/export/tree";
  * import { assertAlmostEquals } from "@std/assert";
  *
  * assertAlmostEquals(Math.exp(logGamma(6)), 120, 1e-9);
@@ -107,7 +107,7 @@ export interface SideCount {
  *
  * @example
  * ```ts
- * import { CountChange } from "@perfdata/export/statistics";
+ * import { CountChange } from "@perfdata/export/tree";
  * import { assert } from "@std/assert";
  *
  * const few = new CountChange({ samples: 50, size: 1000 }, { samples: 62, size: 1000 }, false);

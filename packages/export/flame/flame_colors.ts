@@ -1,6 +1,6 @@
-import { floatAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, numberAt } from "@perfdata/format/bytes";
 import type { FlameTree } from "./flame_tree.ts";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { FUNCTION_KIND } from "@perfdata/profile";
 
 /** Meaning of a box's color. */
 export type FlameColoring = "object" | "kind" | "change";

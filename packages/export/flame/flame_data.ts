@@ -1,15 +1,17 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
-import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { NodeTable } from "@perfdata/profile/node-table";
-import { runFunction, runObject } from "@perfdata/profile/run-names";
-import { ThreadTable } from "@perfdata/profile/thread-table";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 import {
+  FloatColumn,
+  frameStacks,
   FUNCTION_KIND,
+  IntColumn,
+  NodeTable,
   type Profile,
   type ProfileEvent,
   type ProfileThread,
-} from "@perfdata/profile/profile";
+  runFunction,
+  runObject,
+  ThreadTable,
+} from "@perfdata/profile";
 
 /** Data of a flame graph: stacks of functions, and samples by thread and time slice. */
 export interface FlameData {

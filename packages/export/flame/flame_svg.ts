@@ -1,5 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { shortName } from "@perfdata/profile/short-names";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import { shortName } from "@perfdata/profile";
 import { changeColor, functionColors, PLAIN_COLOR, shareChange } from "./flame_colors.ts";
 import type { FlameColoring } from "./flame_colors.ts";
 import type { FlameData } from "./flame_data.ts";

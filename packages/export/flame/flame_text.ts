@@ -1,5 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import { FUNCTION_KIND } from "@perfdata/profile";
 import type { FlameData } from "./flame_data.ts";
 import { type FlameTree, NO_STACK } from "./flame_tree.ts";
 
@@ -25,7 +25,7 @@ export function boxName(data: FlameData, tree: FlameTree, box: number): string {
  *
  * @example
  * ```ts
- * import { percentage } from "@perfdata/export/flame-text";
+ * import { percentage } from "@perfdata/export/tree";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([percentage(1), percentage(0.123456), percentage(0.00001)], [

@@ -1,8 +1,6 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { checkMemory } from "@perfdata/format/memory";
-import { FloatColumn, IntColumn } from "@perfdata/profile/columns";
+import { checkMemory, floatAt, intAt } from "@perfdata/format/bytes";
+import { FloatColumn, IntColumn, NodeTable } from "@perfdata/profile";
 import type { FlameData } from "./flame_data.ts";
-import { NodeTable } from "@perfdata/profile/node-table";
 
 /** Selects the part of a {@linkcode FlameData} to draw, and the layout. */
 export interface FlameSelection {
@@ -95,8 +93,7 @@ class Boxes {
  *
  * @example
  * ```ts
- * import { flameData } from "@perfdata/export";
- * import { flameTree } from "@perfdata/export/flame-tree";
+ * import { flameData, flameTree } from "@perfdata/export/tree";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

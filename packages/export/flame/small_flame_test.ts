@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { smallProfile } from "../testing.ts";
-import { FUNCTION_KIND } from "@perfdata/profile/profile";
+import { FUNCTION_KIND } from "@perfdata/profile";
 import { changeColor, functionColors, KIND_COLORS, shareChange } from "./flame_colors.ts";
 import { type FlameData, flameData } from "./flame_data.ts";
 import { amount, boxFacts, boxName, flameFunctionName, percentage } from "./flame_text.ts";

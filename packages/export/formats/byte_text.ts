@@ -1,13 +1,14 @@
-import { byteAt, floatAt } from "@perfdata/format/elements";
 import {
+  byteAt,
+  enlarge,
+  floatAt,
   hexDigits,
   LITTLE_ENDIAN,
   OVERSHOOT,
   type Piece,
   putDecimal64,
   putHex,
-} from "@perfdata/format/text-bytes";
-import { enlarge } from "@perfdata/format/enlarge";
+} from "@perfdata/format/bytes";
 
 const encoder = new TextEncoder();
 
@@ -67,7 +68,7 @@ export class TextPool {
  *
  * @example
  * ```ts
- * import { ByteText } from "@perfdata/export/byte-text";
+ * import { ByteText } from "@perfdata/export/tree";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new ByteText();
@@ -230,7 +231,7 @@ export function encodeAll(texts: readonly string[]): Uint8Array<ArrayBuffer>[] {
  *
  * @example
  * ```ts
- * import { gzipped } from "@perfdata/export/byte-text";
+ * import { gzipped } from "@perfdata/export/tree";
  * import { assertEquals } from "@std/assert";
  *
  * const packed = await Array.fromAsync(gzipped([new TextEncoder().encode("text")]));

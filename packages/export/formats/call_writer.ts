@@ -1,4 +1,4 @@
-import type { CallEvents } from "@perfdata/pt/calls";
+import type { CallEvents } from "@perfdata/pt/decode";
 
 /** Writes the calls of a trace as they begin and end. */
 export interface CallWriter {

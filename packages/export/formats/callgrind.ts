@@ -1,10 +1,14 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { ByteText } from "./byte_text.ts";
-import { FloatColumn } from "@perfdata/profile/columns";
-import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { NodeTable } from "@perfdata/profile/node-table";
-import { functionName, type Profile, totals } from "@perfdata/profile/profile";
+import {
+  FloatColumn,
+  frameStacks,
+  functionName,
+  NodeTable,
+  type Profile,
+  totals,
+} from "@perfdata/profile";
 
 /** Options of {@linkcode callgrind}. */
 export interface CallgrindOptions {

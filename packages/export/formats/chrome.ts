@@ -1,9 +1,13 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { ByteText } from "./byte_text.ts";
-import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
-import { functionNames, type Profile } from "@perfdata/profile/profile";
+import {
+  frameStacks,
+  functionNames,
+  groupSamples,
+  type Profile,
+  type SampleGroup,
+} from "@perfdata/profile";
 
 /** Options of {@linkcode chrome}. */
 export interface ChromeOptions {

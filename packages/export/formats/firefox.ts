@@ -1,8 +1,6 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { ByteText } from "./byte_text.ts";
-import { groupSamples, type SampleGroup } from "@perfdata/profile/group-samples";
-import type { Profile } from "@perfdata/profile/profile";
-import { threadNames } from "@perfdata/profile/thread-names";
+import { groupSamples, type Profile, type SampleGroup, threadNames } from "@perfdata/profile";
 import { firefoxTables } from "./firefox_tables.ts";
 
 /** Written version of the processed profile format. The viewer upgrades it to its own. */

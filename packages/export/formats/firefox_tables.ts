@@ -1,7 +1,12 @@
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
+import {
+  type FrameStacks,
+  frameStacks,
+  FUNCTION_KIND,
+  functionName,
+  type Profile,
+} from "@perfdata/profile";
 import { oneFunctionEach } from "../tree/one_function.ts";
-import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
 
 /** A table of the profile's shared part, or its list of strings. */
 export interface FirefoxTable {
@@ -136,7 +141,7 @@ function library({ name, path, buildId }: Profile["objects"][number]) {
  *
  * @example
  * ```ts
- * import { breakpadId } from "@perfdata/export/firefox-tables";
+ * import { breakpadId } from "@perfdata/export";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(breakpadId("00112233445566778899aabbccddeeff"), "33221100554477668899AABBCCDDEEFF0");

@@ -1,14 +1,16 @@
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { ByteText, encodeAll } from "./byte_text.ts";
-import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
-import { FloatColumn } from "@perfdata/profile/columns";
-import { NodeTable } from "@perfdata/profile/node-table";
 import {
+  depthFirst,
+  FloatColumn,
+  frameStacks,
   FUNCTION_KIND,
   functionName,
+  NodeTable,
   type Profile,
   type ProfileThread,
-} from "@perfdata/profile/profile";
+  ranks,
+} from "@perfdata/profile";
 
 /** Options of {@linkcode folded}. Marks and roots are those of `stackcollapse-perf.pl`. */
 export interface FoldedOptions {

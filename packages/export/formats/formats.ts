@@ -1,4 +1,4 @@
-import type { Profile } from "@perfdata/profile/profile";
+import type { Profile } from "@perfdata/profile";
 import type { FoldedOptions } from "./folded.ts";
 
 /** Bytes of a file in chunks that belong to the caller. */
@@ -42,7 +42,7 @@ export type ExportFormat =
  *
  * @example
  * ```ts
- * import { FORMATS } from "@perfdata/export/formats";
+ * import { FORMATS } from "@perfdata/export/tree";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(FORMATS.speedscope.extension, "speedscope.json");

@@ -5,8 +5,7 @@ import { chrome } from "./chrome.ts";
 import { folded } from "./folded.ts";
 import { pprof } from "./pprof.ts";
 import { Profile as PprofProfile } from "pprof-format";
-import { totals } from "@perfdata/profile/profile";
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
+import { ProfileBuilder, totals } from "@perfdata/profile";
 import {
   bytesOf,
   consumer,

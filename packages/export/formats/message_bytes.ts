@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /** Approximate size of a chunk. */
 const CHUNK = 1 << 19;
@@ -12,7 +12,7 @@ const LONGEST = 10;
  *
  * @example
  * ```ts
- * import { MessageBytes } from "@perfdata/export/message-bytes";
+ * import { MessageBytes } from "@perfdata/export";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new MessageBytes();

@@ -1,5 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import type { Profile } from "@perfdata/profile/profile";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import type { Profile } from "@perfdata/profile";
 
 /** Addresses of objects that occur in a profile, by number of the object. */
 export interface ObjectRanges {

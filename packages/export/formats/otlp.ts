@@ -1,8 +1,11 @@
-import { checkMemory } from "@perfdata/format/memory";
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { FloatColumn } from "@perfdata/profile/columns";
-import { NodeTable } from "@perfdata/profile/node-table";
-import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile/profile";
+import { byteAt, checkMemory, floatAt, intAt } from "@perfdata/format/bytes";
+import {
+  FloatColumn,
+  FUNCTION_KIND,
+  functionName,
+  NodeTable,
+  type Profile,
+} from "@perfdata/profile";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import { MessageBytes } from "./message_bytes.ts";
 import { functionFiles, objectRanges } from "./object_ranges.ts";

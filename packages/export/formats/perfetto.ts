@@ -1,7 +1,12 @@
-import { byteAt, intAt } from "@perfdata/format/elements";
-import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
-import { groupSamples } from "@perfdata/profile/group-samples";
-import { FUNCTION_KIND, functionNames, type Profile } from "@perfdata/profile/profile";
+import { byteAt, intAt } from "@perfdata/format/bytes";
+import {
+  type FrameStacks,
+  frameStacks,
+  FUNCTION_KIND,
+  functionNames,
+  groupSamples,
+  type Profile,
+} from "@perfdata/profile";
 import { MessageBytes } from "./message_bytes.ts";
 import { oneFunctionEach } from "../tree/one_function.ts";
 import {

@@ -1,6 +1,5 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import type { CallEvents } from "@perfdata/pt/calls";
+import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
+import type { CallEvents } from "@perfdata/pt/decode";
 import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
 import { MessageBytes } from "./message_bytes.ts";

@@ -1,6 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { checkMemory, floatAt, intAt } from "@perfdata/format/bytes";
 import { oneFunctionEach } from "../tree/one_function.ts";
-import { checkMemory } from "@perfdata/format/memory";
 import {
   emptyTableToken,
   Function as PprofFunction,
@@ -12,7 +11,7 @@ import {
 } from "pprof-format";
 import { MessageBytes } from "./message_bytes.ts";
 import { functionFiles, objectRanges } from "./object_ranges.ts";
-import { functionName, type Profile } from "@perfdata/profile/profile";
+import { functionName, type Profile } from "@perfdata/profile";
 
 /** Functions per message: adjacent messages of a repeated field are merged. */
 const AT_ONCE = 4096;

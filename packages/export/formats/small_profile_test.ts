@@ -1,6 +1,5 @@
 /** Formats of a profile that is small enough for output worked out by hand. */
-import type { Profile } from "@perfdata/profile/profile";
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
+import { type Profile, ProfileBuilder } from "@perfdata/profile";
 import { assertEquals } from "@std/assert";
 import { Profile as PprofProfile } from "pprof-format";
 import { bytesOf, smallProfile, textOf } from "../testing.ts";

@@ -1,9 +1,7 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { ByteText } from "./byte_text.ts";
-import { frameStacks } from "@perfdata/profile/frame-stacks";
-import { functionName, type Profile } from "@perfdata/profile/profile";
+import { frameStacks, functionName, groupSamples, type Profile } from "@perfdata/profile";
 import { oneFunctionEach } from "../tree/one_function.ts";
-import { groupSamples } from "@perfdata/profile/group-samples";
 
 /** Options of {@linkcode speedscope}. */
 export interface SpeedscopeOptions {

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { noBrowser, withPage } from "../browser_testing.ts";
-import { groupSamples } from "@perfdata/profile/group-samples";
+import { groupSamples } from "@perfdata/profile";
 import { speedscope } from "./speedscope.ts";
 import { plainSamples, profileOf, textOf, withFile } from "../testing.ts";
 import { ignored } from "../../../tests/support/ignored.ts";

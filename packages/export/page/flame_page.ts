@@ -1,6 +1,5 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import type { ProfileObject } from "@perfdata/profile/profile";
-import { ranks } from "@perfdata/profile/frame-stacks";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
+import { type ProfileObject, ranks } from "@perfdata/profile";
 import type { FlameData, FlameRows } from "../flame/flame_data.ts";
 import { flameFunctionName, percentage } from "../flame/flame_text.ts";
 import { VIEW_PARTS } from "./page_asset.ts";
@@ -14,8 +13,7 @@ import { inDepthFirstOrder, type ViewProfile } from "./view_profile.ts";
  *
  * @example
  * ```ts
- * import { flameData } from "@perfdata/export";
- * import { flamePage } from "@perfdata/export/flame-page";
+ * import { flameData, flamePage } from "@perfdata/export/tree";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assert } from "@std/assert";
  *

@@ -3,15 +3,17 @@
  *
  * @module
  */
-import { intAt } from "@perfdata/format/elements";
-import { depthFirst, frameStacks, ranks } from "@perfdata/profile/frame-stacks";
+import { intAt } from "@perfdata/format/bytes";
 import {
+  depthFirst,
+  frameStacks,
   functionNames,
   type Profile,
   type ProfileEvent,
   type ProfileObject,
   type ProfileThread,
-} from "@perfdata/profile/profile";
+  ranks,
+} from "@perfdata/profile";
 
 /**
  * Stacks of functions, depth first: the callees of a row follow it, up to
@@ -98,7 +100,7 @@ export interface ViewProfile {
  *
  * @example
  * ```ts
- * import { viewProfile } from "@perfdata/export/view-profile";
+ * import { viewProfile } from "@perfdata/export/tree";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

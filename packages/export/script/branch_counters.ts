@@ -1,12 +1,12 @@
-import type { PerfDataReader } from "@perfdata/format";
+import type { PerfDataReader } from "@perfdata/format/records";
 import type { CpuPmuCaps, GroupDescs, PmuCaps } from "@perfdata/format/features";
 import {
   HEADER_CPU_PMU_CAPS,
   HEADER_GROUP_DESC,
   HEADER_PMU_CAPS,
-} from "@perfdata/format/feature-names";
-import { PERF_SAMPLE_BRANCH_COUNTERS } from "@perfdata/format/perf-event";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
+  PERF_SAMPLE_BRANCH_COUNTERS,
+} from "@perfdata/format/constants";
+import { recordedFeatures } from "@perfdata/session";
 
 /** Letters of the alphabet: perf names counted events with them. */
 const LETTERS = 26;

@@ -1,26 +1,23 @@
 import {
+  PERF_RECORD_COMM,
   PERF_RECORD_MISC_COMM_EXEC,
   PERF_RECORD_MISC_MMAP_DATA,
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-  PERF_SAMPLE_CALLCHAIN,
-  PERF_TYPE_SOFTWARE,
-} from "@perfdata/format/perf-event";
-import {
-  PERF_RECORD_COMM,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
-} from "@perfdata/format/record-types";
-import { type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/text-bytes";
-import { inLine } from "@perfdata/format/visible";
-import type { PerfEvent } from "@perfdata/format";
-import type { Engine } from "@perfdata/session/engine";
-import type { ObjectCodeReader } from "@perfdata/session/object-code";
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_TYPE_SOFTWARE,
+} from "@perfdata/format/constants";
+import { inLine, type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/bytes";
+import type { PerfEvent } from "@perfdata/format/records";
+import type { Engine } from "@perfdata/session";
+import type { ObjectCodeReader } from "@perfdata/session/code";
 import type { TimeOrigin } from "@perfdata/pt/decode";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import { addressFromHalves } from "@perfdata/symbols/resolver";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 import { type BranchCounters, countersLegend, countersText } from "./branch_counters.ts";
 import { BranchBlocks, recordedPlaces } from "./script_blocks.ts";

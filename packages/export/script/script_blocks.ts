@@ -1,8 +1,7 @@
-import { InsnDecoder } from "@perfdata/intel-pt";
-import { InsnKind, type InsnMode } from "@perfdata/intel-pt/x86";
-import type { Engine } from "@perfdata/session/engine";
-import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { SymbolObject } from "@perfdata/symbols";
+import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt";
+import type { Engine } from "@perfdata/session";
+import type { ObjectCodeReader } from "@perfdata/session/code";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { ByteText } from "../formats/byte_text.ts";
 import type { ScriptPlaces } from "./script_places.ts";
 

@@ -1,10 +1,13 @@
-import { PERF_BRANCH_TYPE_NAMES, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
-import { type PerfEvent } from "@perfdata/format";
-import { registerName } from "@perfdata/format/registers";
-import { dataSourceText, pageSizeText } from "@perfdata/format/data-source";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { PERF_EVENT_HEADER_SIZE } from "@perfdata/format/record-types";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import {
+  dataSourceText,
+  pageSizeText,
+  PERF_BRANCH_TYPE_NAMES,
+  PERF_EVENT_HEADER_SIZE,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+  registerName,
+} from "@perfdata/format/constants";
+import { type PerfEvent, SampleFields } from "@perfdata/format/records";
+import { addressFromHalves } from "@perfdata/symbols/resolver";
 import type { ByteText } from "../formats/byte_text.ts";
 import { isBpfOutput, type ScriptField } from "./script_fields.ts";
 import type { BranchBlocks, SampleEnd } from "./script_blocks.ts";

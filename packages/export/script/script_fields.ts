@@ -21,8 +21,8 @@ import {
   PERF_TYPE_RAW,
   PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
-} from "@perfdata/format/perf-event";
-import type { PerfEvent } from "@perfdata/format";
+} from "@perfdata/format/constants";
+import type { PerfEvent } from "@perfdata/format/records";
 
 /** The supported fields of `perf script -F`. */
 export const SCRIPT_FIELDS = [
@@ -158,7 +158,7 @@ export class FieldError extends Error {
  *
  * @example
  * ```ts
- * import { parseFields } from "@perfdata/export/script-fields";
+ * import { parseFields } from "@perfdata/export/script";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([...parseFields("+addr,-period").remove], ["period"]);

@@ -1,6 +1,5 @@
-import { enlarge } from "@perfdata/format/enlarge";
-import { type Piece, piece } from "@perfdata/format/text-bytes";
-import { PLACE_FRAME } from "@perfdata/session/run";
+import { enlarge, type Piece, piece } from "@perfdata/format/bytes";
+import { PLACE_FRAME } from "@perfdata/session";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 import type { FrameFields, ScriptPlaces } from "./script_places.ts";
 

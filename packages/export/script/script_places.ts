@@ -1,17 +1,21 @@
-import { enlarge } from "@perfdata/format/enlarge";
-import {
-  PERF_RECORD_MISC_CPUMODE_MASK,
-  PERF_RECORD_MISC_KERNEL,
-} from "@perfdata/format/perf-event";
+import { enlarge } from "@perfdata/format/bytes";
+import { PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_KERNEL } from "@perfdata/format/constants";
 import type { TraceSymbol } from "@perfdata/format/tracepoint";
-import type { Engine } from "@perfdata/session/engine";
-import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
+import {
+  ADDRESS_USE,
+  type Engine,
+  type JoinedNumbers,
+  type OutcomesPart,
+  PlaceLookUps,
+  PlaceUses,
+  shortName,
+  ShownNames,
+  type SymbolTrust,
+  withoutReferenceSymbol,
+} from "@perfdata/session";
 import { type ByteText, TextPool } from "../formats/byte_text.ts";
-import { shortName, withoutReferenceSymbol } from "@perfdata/session/short-name";
-import { PlaceLookUps, ShownNames } from "@perfdata/session/look-up";
-import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
-import type { JoinedNumbers } from "@perfdata/session/workers";
-import type { ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ResolvedFrame, SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 
 const encoder = new TextEncoder();
 

@@ -1,8 +1,8 @@
 // One module, since a line's fields are written in sequence into one buffer, each depending on the
 // kind of sample.
-import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import { eventName, type PerfEvent } from "@perfdata/format";
-import { PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
+import type { ObjectCodeReader } from "@perfdata/session/code";
+import { eventName, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
+import type { PerfEvent } from "@perfdata/format/records";
 import type { PtCode, PtHistory, PtNames, PtTrace } from "@perfdata/pt/code";
 import {
   BRANCH_WORDS,
@@ -10,13 +10,13 @@ import {
   DATA_WORDS,
   ERROR_TEXTS,
   IP_FLAG,
+  type ItraceOptions,
   type PtSampleRows,
   SAMPLE,
   SAMPLE_WORD,
   SAMPLE_WORDS,
-} from "@perfdata/pt/samples";
+} from "@perfdata/pt";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
-import type { ItraceOptions } from "@perfdata/pt/samples";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
 import type { CodePieces } from "./script.ts";
 import { BranchBlocks } from "./script_blocks.ts";

@@ -1,21 +1,20 @@
 import type { PtNames } from "@perfdata/pt/code";
-import { decodePt, type PtCounts } from "@perfdata/pt/decode";
 import {
   areLocal,
-  type ItraceOptions,
+  decodePt,
+  joinRanges,
   type LeftOut,
   MetPlaces,
-  PtSamples,
-  type RecordedSamples,
-  type SamplesOptions,
-} from "@perfdata/pt/samples";
-import {
-  joinRanges,
+  type PtCounts,
   type PtJoiner,
   type PtRangePart,
+  PtSamples,
   type PtWhole,
   type PtWorkers,
-} from "@perfdata/pt/parallel";
+  type RecordedSamples,
+  type SamplesOptions,
+} from "@perfdata/pt/decode";
+import type { ItraceOptions } from "@perfdata/pt";
 import { PERIOD_WIDTH, type PtScriptWriter } from "./script_pt.ts";
 import { PtScriptMaker, type PtScriptPart } from "./script_pt_maker.ts";
 

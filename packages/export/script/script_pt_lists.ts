@@ -6,9 +6,9 @@ import {
   type PtSampleRows,
   SAMPLE_WORD,
   SAMPLE_WORDS,
-} from "@perfdata/pt/samples";
+} from "@perfdata/pt";
 import type { ByteText } from "../formats/byte_text.ts";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import { addressFromHalves } from "@perfdata/symbols/resolver";
 import type { BlockPlaces, BranchBlocks, RecordedBranch, SampleEnd } from "./script_blocks.ts";
 import { branchFlags } from "./script_extras.ts";
 import type { ScriptField } from "./script_fields.ts";

@@ -1,7 +1,12 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { PtNames } from "@perfdata/pt/code";
-import type { PtBuffer, PtPartSink } from "@perfdata/pt/decode";
-import { MetPlaces, type PartEnd, type PtSamples } from "@perfdata/pt/samples";
+import {
+  MetPlaces,
+  type PartEnd,
+  type PtBuffer,
+  type PtPartSink,
+  type PtSamples,
+} from "@perfdata/pt/decode";
 import type { PtScriptWriter } from "./script_pt.ts";
 
 /**

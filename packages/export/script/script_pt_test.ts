@@ -1,9 +1,10 @@
 import type { Packet } from "@perfdata/intel-pt";
-import { type PtWorkers, servePt } from "@perfdata/pt/parallel";
+import { type PtWorkers, servePt } from "@perfdata/pt/decode";
 import { PtNames } from "@perfdata/pt/code";
-import { parseItrace } from "@perfdata/pt/samples";
-import { SymbolBundle, SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
-import { PerfDataReader } from "@perfdata/format";
+import { parseItrace } from "@perfdata/pt";
+import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import { PerfDataReader } from "@perfdata/format/records";
 import { assert, assertEquals } from "@std/assert";
 import { BASE, FILE, ip, psb, type Small, small, tnt, tsc } from "../../pt/testing.ts";
 import { threadWithin } from "../../session/workers/testing.ts";

@@ -1,4 +1,4 @@
-import { SAMPLE_WORD } from "@perfdata/pt/samples";
+import { SAMPLE_WORD } from "@perfdata/pt";
 
 /** The key of a branch: places and flags, then values that may differ between processes. */
 const KEY = [SAMPLE_WORD.FROM, SAMPLE_WORD.TO, SAMPLE_WORD.FLAGS] as const;

@@ -1,4 +1,4 @@
-import { SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt/samples";
+import { SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
 import { assertEquals } from "@std/assert";
 import { NoText, WayTexts } from "./script_pt_ways.ts";
 

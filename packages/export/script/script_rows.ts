@@ -1,11 +1,15 @@
-import type { PerfEvent } from "@perfdata/format";
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/format/enlarge";
-import { SampleReads } from "@perfdata/session/sample-reads";
-import { CHOSEN, PLACE_FRAME, type Run } from "@perfdata/session/run";
+import { type PerfEvent, SampleFields } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE, PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
+import {
+  CHOSEN,
+  type Consumer,
+  type Engine,
+  type Needs,
+  PLACE_FRAME,
+  type Run,
+  SampleReads,
+} from "@perfdata/session";
+import { enlarge } from "@perfdata/format/bytes";
 import type { RowNeeds } from "./script_fields.ts";
 import { ScriptTraces } from "./script_traces.ts";
 

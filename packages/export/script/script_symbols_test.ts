@@ -1,5 +1,6 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { assertEquals } from "@std/assert";
 import { recordingOf, resolverOf, type SmallNames } from "../../profile/testing.ts";
 import { parseFields } from "./script_fields.ts";

@@ -1,9 +1,15 @@
-import type { PerfEvent } from "@perfdata/format";
-import type { Engine, EngineOptions, Needs } from "@perfdata/session/engine";
-import type { ObjectCodeReader } from "@perfdata/session/object-code";
-import type { Run } from "@perfdata/session/run";
-import type { OutcomesPart, SymbolTrust } from "@perfdata/session/symbolize";
-import type { JoinedNumbers, TextConsumer, WriteText } from "@perfdata/session/workers";
+import type { PerfEvent } from "@perfdata/format/records";
+import type {
+  Engine,
+  EngineOptions,
+  JoinedNumbers,
+  Needs,
+  OutcomesPart,
+  Run,
+  SymbolTrust,
+} from "@perfdata/session";
+import type { ObjectCodeReader } from "@perfdata/session/code";
+import type { TextConsumer, WriteText } from "@perfdata/session/workers";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { type CodePieces, ScriptWriter } from "./script.ts";
 import { branchCounters } from "./branch_counters.ts";

@@ -1,5 +1,6 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { SymbolResolver } from "@perfdata/symbols";
 import { assert, assertEquals } from "@std/assert";
 import { parseFields } from "./script_fields.ts";

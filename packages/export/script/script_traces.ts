@@ -1,7 +1,7 @@
-import type { PerfEvent } from "@perfdata/format";
-import { PERF_RECORD_MISC_KERNEL } from "@perfdata/format/perf-event";
+import type { PerfEvent } from "@perfdata/format/records";
+import { PERF_RECORD_MISC_KERNEL } from "@perfdata/format/constants";
 import { TracepointText, type TraceSymbol } from "@perfdata/format/tracepoint";
-import type { Engine } from "@perfdata/session/engine";
+import type { Engine } from "@perfdata/session";
 
 /** Names of places for {@linkcode ScriptTraces}. */
 export interface TraceNames {

@@ -1,7 +1,6 @@
-import { byteAt, intAt } from "@perfdata/format/elements";
-import type { CallEvents } from "@perfdata/pt/calls";
+import { byteAt, intAt } from "@perfdata/format/bytes";
+import type { CallEvents, NameFilter } from "@perfdata/pt/decode";
 import type { PtNames } from "@perfdata/pt/code";
-import type { NameFilter } from "@perfdata/pt/lists";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();

@@ -1,10 +1,7 @@
-import { byteAt, intAt } from "@perfdata/format/elements";
-import { visible } from "@perfdata/format/visible";
-import type { CallEvents } from "@perfdata/pt/calls";
+import { byteAt, enlarge, intAt, visible } from "@perfdata/format/bytes";
+import { type CallEvents, durationText, type NameFilter } from "@perfdata/pt/decode";
 import type { PtNames } from "@perfdata/pt/code";
-import { durationText, type NameFilter } from "@perfdata/pt/lists";
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import { enlarge } from "@perfdata/format/enlarge";
+import { UNVERIFIED_MARK } from "@perfdata/profile";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();

@@ -1,8 +1,13 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { FloatColumn } from "@perfdata/profile/columns";
-import { type FrameStacks, frameStacks } from "@perfdata/profile/frame-stacks";
-import { NodeTable } from "@perfdata/profile/node-table";
-import { FUNCTION_KIND, functionNames, type Profile } from "@perfdata/profile/profile";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
+import {
+  FloatColumn,
+  type FrameStacks,
+  frameStacks,
+  FUNCTION_KIND,
+  functionNames,
+  NodeTable,
+  type Profile,
+} from "@perfdata/profile";
 
 /** Options of a {@linkcode CallTree}. */
 export interface CallTreeOptions {
@@ -69,7 +74,7 @@ interface StackSums {
  *
  * @example
  * ```ts
- * import { callTree } from "@perfdata/export";
+ * import { callTree } from "@perfdata/export/tree";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

@@ -1,5 +1,5 @@
 /** The writers of a trace's calls, with a few calls laid out by hand. */
-import { CallEvents } from "@perfdata/pt/calls";
+import { CallEvents } from "@perfdata/pt/decode";
 import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { assertEquals } from "@std/assert";
 import type { ByteText } from "../formats/byte_text.ts";

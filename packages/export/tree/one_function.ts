@@ -1,5 +1,5 @@
-import { byteAt, intAt } from "@perfdata/format/elements";
-import { functionName, type Profile } from "@perfdata/profile/profile";
+import { byteAt, intAt } from "@perfdata/format/bytes";
+import { functionName, type Profile } from "@perfdata/profile";
 
 /**
  * Merges functions with equal name and object, inlined or not, since tools would rank them

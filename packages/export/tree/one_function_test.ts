@@ -1,7 +1,6 @@
 /** Each format has one entry for a function that is inlined in some places and called in others. */
 import { assert, assertEquals } from "@std/assert";
-import type { Profile } from "@perfdata/profile/profile";
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
+import { type Profile, ProfileBuilder } from "@perfdata/profile";
 import { Profile as PprofProfile } from "pprof-format";
 import { callgrind } from "../formats/callgrind.ts";
 import { chrome } from "../formats/chrome.ts";

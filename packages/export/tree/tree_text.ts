@@ -1,7 +1,5 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { checkMemory } from "@perfdata/format/memory";
-import { markedName } from "@perfdata/profile/profile";
-import { shortNames } from "@perfdata/profile/short-names";
+import { checkMemory, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
+import { markedName, shortNames } from "@perfdata/profile";
 import type { CallTree } from "./call_tree.ts";
 
 /** Options of {@linkcode treeLines}. */
@@ -126,8 +124,7 @@ const percent = (part: number, whole: number): string =>
  *
  * @example
  * ```ts
- * import { callTree } from "@perfdata/export";
- * import { treeLines } from "@perfdata/export/tree-text";
+ * import { callTree, treeLines } from "@perfdata/export/tree";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *

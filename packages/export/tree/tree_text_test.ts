@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
+import { ProfileBuilder } from "@perfdata/profile";
 import { callTree } from "./call_tree.ts";
 import { treeLines } from "./tree_text.ts";
 

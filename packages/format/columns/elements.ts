@@ -13,7 +13,7 @@ function throwOutOfRange(length: number, at: number): never {
  *
  * @example
  * ```ts
- * import { intAt } from "@perfdata/format/elements";
+ * import { intAt } from "@perfdata/format/bytes";
  * import { assertEquals, assertThrows } from "@std/assert";
  *
  * const pids = Int32Array.of(1, -1);

@@ -218,7 +218,7 @@ export interface BpfProgArrays {
  * ```ts
  * import { bpfProgArrays } from "@perfdata/format/features";
  * import { decodeFeature } from "@perfdata/format";
- * import { HEADER_BPF_PROG_INFO } from "@perfdata/format/feature-names";
+ * import { HEADER_BPF_PROG_INFO } from "@perfdata/format/constants";
  * import { assert, assertEquals } from "@std/assert";
  *
  * const section = new Uint8Array(4 + 16 + 64 + 8);

@@ -101,7 +101,7 @@ export type FeatureOf<N extends Feature["name"]> = Extract<Feature, { readonly n
  * @example
  * ```ts
  * import { decodeFeature, encodeFeature } from "@perfdata/format";
- * import { HEADER_NRCPUS } from "@perfdata/format/feature-names";
+ * import { HEADER_NRCPUS } from "@perfdata/format/constants";
  * import { assert, assertEquals } from "@std/assert";
  *
  * const bytes = Uint8Array.of(8, 0, 0, 0, 6, 0, 0, 0);
@@ -133,7 +133,7 @@ export function decodeFeature(
  * @example
  * ```ts
  * import { encodeFeature } from "@perfdata/format";
- * import { HEADER_ARCH } from "@perfdata/format/feature-names";
+ * import { HEADER_ARCH } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = encodeFeature({ id: HEADER_ARCH, name: "ARCH", value: "x86_64" });

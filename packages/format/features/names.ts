@@ -160,7 +160,7 @@ export const FEATURE_NAMES: Readonly<Record<number, string>> = {
  *
  * @example
  * ```ts
- * import { featureName } from "@perfdata/format/feature-names";
+ * import { featureName } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(featureName(3), "HOSTNAME");

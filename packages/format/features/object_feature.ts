@@ -43,8 +43,8 @@ export type ObjectFeature = DecodedFeature<typeof FEATURES[number]> | RawFeature
  *
  * @example
  * ```ts
- * import { decodeObjectFeature } from "@perfdata/format/object-feature";
- * import { HEADER_OSRELEASE } from "@perfdata/format/feature-names";
+ * import { decodeObjectFeature } from "@perfdata/format/features";
+ * import { HEADER_OSRELEASE } from "@perfdata/format/constants";
  * import { assert, assertEquals } from "@std/assert";
  *
  * const feature = decodeObjectFeature(HEADER_OSRELEASE, Uint8Array.of(4, 0, 0, 0, 0x36, 0x2e, 0x31, 0));

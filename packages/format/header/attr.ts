@@ -141,8 +141,7 @@ export function emptyAttr(): PerfEventAttr {
  *
  * @example
  * ```ts
- * import { decode, encode } from "@perfdata/format/struct";
- * import { perfEventAttr } from "@perfdata/format/attr";
+ * import { decode, encode, perfEventAttr } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new Uint8Array(64);

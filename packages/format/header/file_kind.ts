@@ -84,7 +84,7 @@ const hexOf = (bytes: Uint8Array): string =>
  *
  * @example
  * ```ts
- * import { fileKind } from "@perfdata/format/file-kind";
+ * import { fileKind } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * const kindOf = (text: string) => fileKind(new TextEncoder().encode(text));

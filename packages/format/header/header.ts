@@ -40,7 +40,7 @@ export type { Magic } from "./file_kind.ts";
  *
  * @example
  * ```ts
- * import { parseMagic } from "@perfdata/format/header";
+ * import { parseMagic } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const start = new Uint8Array(16);

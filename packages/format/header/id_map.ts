@@ -6,7 +6,7 @@ const WIDE = 0x20_0000;
  *
  * @example
  * ```ts
- * import { IdMap } from "@perfdata/format/id-map";
+ * import { IdMap } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const ids = new IdMap<string>();

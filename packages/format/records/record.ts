@@ -38,7 +38,7 @@ export function record<const N extends string, T>(
  *
  * @example
  * ```ts
- * import { trailerEnd } from "@perfdata/format/record";
+ * import { trailerEnd } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([trailerEnd(100, 148), trailerEnd(100, 152)], [148, 148]);

@@ -73,7 +73,7 @@ export const NO_DATA_SOURCE: bigint = 1n | 1n << 5n | 1n << 19n | 1n << 24n | 1n
  *
  * @example
  * ```ts
- * import { dataSourceText } from "@perfdata/format/data-source";
+ * import { dataSourceText } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(
@@ -94,7 +94,7 @@ export function dataSourceText(source: bigint): string {
  *
  * @example
  * ```ts
- * import { dataSourcePart } from "@perfdata/format/data-source";
+ * import { dataSourcePart } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(dataSourcePart(0x68100142n, "level"), "L1 hit");
@@ -128,7 +128,7 @@ export function dataSourcePart(source: bigint, part: DataSourcePart): string {
  *
  * @example
  * ```ts
- * import { pageSizeText } from "@perfdata/format/data-source";
+ * import { pageSizeText } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([0n, 4096n, 2097152n].map(pageSizeText), ["N/A", "4K", "2M"]);

@@ -25,8 +25,8 @@ const AT_CGROUP = SampleWalk.slot("cgroup");
  * @example
  * ```ts
  * import { emptyAttr } from "@perfdata/format";
- * import { hasOffCpuSamples } from "@perfdata/format/off-cpu";
- * import { PERF_SAMPLE_RAW } from "@perfdata/format/perf-event";
+ * import { hasOffCpuSamples } from "@perfdata/format/records";
+ * import { PERF_SAMPLE_RAW } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * const attr = { ...emptyAttr(), type: 1, config: 10n, sample_type: BigInt(PERF_SAMPLE_RAW) };

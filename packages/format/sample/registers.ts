@@ -40,7 +40,7 @@ const ARM: readonly string[] = [
  *
  * @example
  * ```ts
- * import { registerName } from "@perfdata/format/registers";
+ * import { registerName } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(registerName("x86_64", 7), "SP");

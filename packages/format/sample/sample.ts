@@ -264,10 +264,9 @@ export type SampleShape = Pick<PerfEventAttr, AttrMask>;
  *
  * @example
  * ```ts
- * import { decode } from "@perfdata/format/struct";
+ * import { decode, sampleBody } from "@perfdata/format/records";
  * import { emptyAttr } from "@perfdata/format";
- * import { PERF_SAMPLE_IP, PERF_SAMPLE_TID } from "@perfdata/format/perf-event";
- * import { sampleBody } from "@perfdata/format/sample";
+ * import { PERF_SAMPLE_IP, PERF_SAMPLE_TID } from "@perfdata/format/constants";
  * import { assertEquals } from "@std/assert";
  *
  * const attr = { ...emptyAttr(), sample_type: BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TID) };

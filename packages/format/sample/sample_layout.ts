@@ -72,8 +72,8 @@ export interface TrailerLayout {
  * @example
  * ```ts
  * import { emptyAttr } from "@perfdata/format";
- * import { PERF_SAMPLE_IP, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
- * import { sampleLayout } from "@perfdata/format/sample-layout";
+ * import { PERF_SAMPLE_IP, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
+ * import { sampleLayout } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const layout = sampleLayout({
@@ -146,8 +146,8 @@ export interface ReadLayout {
  *
  * @example
  * ```ts
- * import { PERF_FORMAT_GROUP, PERF_FORMAT_ID } from "@perfdata/format/perf-event";
- * import { readLayout } from "@perfdata/format/sample-layout";
+ * import { PERF_FORMAT_GROUP, PERF_FORMAT_ID } from "@perfdata/format/constants";
+ * import { readLayout } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const { group, head, entry, id, lost } = readLayout(PERF_FORMAT_GROUP | PERF_FORMAT_ID);
@@ -209,8 +209,8 @@ const AT_WEIGHT_STRUCT = SampleWalk.slot("weight_struct");
  * @example
  * ```ts
  * import { emptyAttr } from "@perfdata/format";
- * import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/perf-event";
- * import { SampleFields } from "@perfdata/format/sample-layout";
+ * import { PERF_SAMPLE_CALLCHAIN } from "@perfdata/format/constants";
+ * import { SampleFields } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const attr = { ...emptyAttr(), sample_type: BigInt(PERF_SAMPLE_CALLCHAIN) };

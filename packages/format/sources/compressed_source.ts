@@ -18,7 +18,7 @@ const PIECE = 1 << 13;
  *
  * @example
  * ```ts
- * import { fileCompression } from "@perfdata/format/compressed-source";
+ * import { fileCompression } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(fileCompression(Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd)), "zstd");
@@ -39,7 +39,7 @@ const NO_LOCK = { acquire: () => Promise.resolve(), release: () => {} };
  * @example
  * ```ts
  * import { bytesSource } from "@perfdata/format";
- * import { expandedStream } from "@perfdata/format/compressed-source";
+ * import { expandedStream } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const stream = new Blob(["as it was"]).stream().pipeThrough(new CompressionStream("gzip"));

@@ -33,8 +33,14 @@ interface Piece {
  *
  * @example
  * ```ts
- * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
- * import { directorySource } from "@perfdata/format/directory-source";
+ * import {
+ *   bytesSource,
+ *   emptyAttr,
+ *   memorySink,
+ *   PerfDataReader,
+ *   PerfDataWriter,
+ * } from "@perfdata/format";
+ * import { directorySource } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();
@@ -128,7 +134,7 @@ export interface ClosableSyncSource extends SyncSource {
  *
  * @example
  * ```ts
- * import { recordingParts } from "@perfdata/format/directory-source";
+ * import { recordingParts } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(recordingParts(["data.10", "kcore_dir", "data.9", "data"]), ["data", "data.9", "data.10"]);
@@ -155,7 +161,7 @@ export function recordingParts(names: readonly string[]): [string, ...string[]] 
  *
  * @example
  * ```ts
- * import { openDirectorySource } from "@perfdata/format/directory-source";
+ * import { openDirectorySource } from "@perfdata/format/records";
  * import { assertThrows } from "@std/assert";
  *
  * assertThrows(() => openDirectorySource(["a"], () => { throw new Error(); }), Error, "no 'data' file");

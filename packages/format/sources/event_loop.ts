@@ -9,7 +9,7 @@ const HELD_MS = 20;
  *
  * @example
  * ```ts
- * import { EventLoopTurns } from "@perfdata/format/event-loop";
+ * import { EventLoopTurns } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const turns = new EventLoopTurns();

@@ -182,7 +182,7 @@ function removeQuietly(path: string): void {
  *
  * @example
  * ```ts
- * import { newFile } from "@perfdata/format/file-sink";
+ * import { newFile } from "@perfdata/format/files";
  * import { assertEquals } from "@std/assert";
  *
  * const folder = Deno.makeTempDirSync();
@@ -270,7 +270,7 @@ export interface NewFolder extends Disposable {
  *
  * @example
  * ```ts
- * import { newFolder } from "@perfdata/format/file-sink";
+ * import { newFolder } from "@perfdata/format/files";
  * import { assertEquals } from "@std/assert";
  *
  * const above = Deno.makeTempDirSync();

@@ -23,7 +23,7 @@ export function guardHeap(): void {
 }
 
 class Heap {
-  readonly #v8 = globalThis.process.getBuiltinModule("node:v8");
+  readonly #v8: typeof import("node:v8") = globalThis.process.getBuiltinModule("node:v8");
   /** Limit of V8's default, or of `--max-old-space-size`. */
   readonly #limit = this.#v8.getHeapStatistics().heap_size_limit - YOUNG;
   #collect: (() => void) | undefined;

@@ -23,7 +23,7 @@ export function watchMemory(check: () => void): void {
  *
  * @example
  * ```ts
- * import { checkMemory, OutOfMemory, watchMemory } from "@perfdata/format/memory";
+ * import { checkMemory, OutOfMemory, watchMemory } from "@perfdata/format/bytes";
  * import { assertThrows } from "@std/assert";
  *
  * checkMemory();

@@ -1,5 +1,5 @@
 /**
- * A file for data that is too large for memory: `tempFile` of `@perfdata/format/temp-file` on Deno, a
+ * A file for data that is too large for memory: `tempFile` of `@perfdata/format/files` on Deno, a
  * `FileSystemSyncAccessHandle` in a worker of a browser.
  */
 export interface TempFile {

@@ -19,7 +19,7 @@ const LISTED = 5;
  *
  * @example
  * ```ts
- * import { isTar } from "@perfdata/format/tar-source";
+ * import { isTar } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(isTar(new Uint8Array(512)), false);
@@ -52,7 +52,7 @@ function sizeOf(header: Uint8Array): number {
  *
  * @example
  * ```ts
- * import { recordingInTar } from "@perfdata/format/tar-source";
+ * import { recordingInTar } from "@perfdata/format/records";
  * import { streamSource } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *
@@ -172,7 +172,7 @@ export interface SkippableSource extends StreamSource {
  *
  * @example
  * ```ts
- * import { TarReader } from "@perfdata/format/tar-source";
+ * import { TarReader } from "@perfdata/format/records";
  * import { streamSource } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *

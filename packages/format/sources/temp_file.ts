@@ -18,7 +18,7 @@ let made = 0;
  *
  * @example
  * ```ts
- * import { tempFile } from "@perfdata/format/temp-file";
+ * import { tempFile } from "@perfdata/format/files";
  * import { assertEquals } from "@std/assert";
  *
  * const folder = Deno.makeTempDirSync();

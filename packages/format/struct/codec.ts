@@ -153,7 +153,7 @@ export function flags<C extends Codec<number> | Codec<bigint>>(
  *
  * @example
  * ```ts
- * import { decode, enumeration, struct, u8 } from "@perfdata/format/struct";
+ * import { decode, enumeration, struct, u8 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const state = struct("state", { mode: enumeration(u8, { 1: "KERNEL", 2: "USER" }) });

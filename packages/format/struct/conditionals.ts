@@ -33,7 +33,7 @@ export function optional<T>(codec: Codec<T>): OptionalCodec<T> {
  *
  * @example
  * ```ts
- * import { decode, struct, u32, u64, when } from "@perfdata/format/struct";
+ * import { decode, struct, u32, u64, when } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const error = struct("error", { fmt: u32, time: when({ field: "fmt", least: 1 }, u64) });
@@ -99,7 +99,7 @@ export type Choices = Readonly<Record<number, Codec<any>>>;
  *
  * @example
  * ```ts
- * import { choice, decode, struct, u16, u8 } from "@perfdata/format/struct";
+ * import { choice, decode, struct, u16, u8 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const item = struct("item", { size: u8, value: choice("integer", "size", { 1: u8, 2: u16 }) });

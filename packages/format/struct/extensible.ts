@@ -28,7 +28,7 @@ export type ExtensibleValue<F extends Fields> = StructValue<F> & {
  *
  * @example
  * ```ts
- * import { decode, extensible, u32 } from "@perfdata/format/struct";
+ * import { decode, extensible, u32 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const info = extensible("info", { id: u32, flags: u32 }, 4);

@@ -32,8 +32,7 @@ const placed = new WeakMap<object, Placed>();
  *
  * @example
  * ```ts
- * import { COMM, MMAP2 } from "@perfdata/format/records";
- * import { layoutOf } from "@perfdata/format/struct";
+ * import { COMM, layoutOf, MMAP2 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const { pid, ino, build_id, prot, filename } = layoutOf(MMAP2);
@@ -53,8 +52,7 @@ export function layoutOf<T>(declared: { readonly body: Codec<T> } | Codec<T>): L
  *
  * @example
  * ```ts
- * import { COMM, FORK } from "@perfdata/format/records";
- * import { prefixSize } from "@perfdata/format/struct";
+ * import { COMM, FORK, prefixSize } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([prefixSize(FORK), prefixSize(COMM)], [32, 16]);

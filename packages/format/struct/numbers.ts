@@ -110,7 +110,7 @@ export type BitfieldValue<B extends Readonly<Record<string, number>>> =
  *
  * @example
  * ```ts
- * import { bitfield, decode } from "@perfdata/format/struct";
+ * import { bitfield, decode } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const bits = bitfield("flags", { mispred: 1, predicted: 1, cycles: 16 });
@@ -175,7 +175,7 @@ export function bitfield<const B extends Readonly<Record<string, number>>>(
  *
  * @example
  * ```ts
- * import { decode, parts64 } from "@perfdata/format/struct";
+ * import { decode, parts64 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const pair = parts64("pair", { low: 32, high: 32 });

@@ -153,7 +153,7 @@ export function repeated<T>(element: Codec<T>, least: number = element.size ?? 1
  *
  * @example
  * ```ts
- * import { bytes, decode, sized, u32 } from "@perfdata/format/struct";
+ * import { bytes, decode, sized, u32 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const blob = sized(u32, bytes("rest"));
@@ -195,7 +195,7 @@ export function sized<T>(length: Codec<number> | Codec<bigint>, codec: Codec<T>)
  *
  * @example
  * ```ts
- * import { array, counter, countedBy, decode, struct, u64 } from "@perfdata/format/struct";
+ * import { array, countedBy, counter, decode, struct, u64 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const chain = struct("callchain", {

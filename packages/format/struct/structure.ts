@@ -20,7 +20,7 @@ export function decodeField<T>(r: ByteReader, name: string, codec: Codec<T>, sco
  *
  * @example
  * ```ts
- * import { decode, encode, struct, u32, u64 } from "@perfdata/format/struct";
+ * import { decode, encode, struct, u32, u64 } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const fork = struct("perf_record_fork", { pid: u32, ppid: u32, time: u64 });

@@ -13,7 +13,7 @@ const ESCAPE = 0xdc00;
  *
  * @example
  * ```ts
- * import { decodeText, encodeText } from "@perfdata/format/text";
+ * import { decodeText, encodeText } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = Uint8Array.of(0x6c, 0xff, 0x73);
@@ -77,7 +77,7 @@ function decodeEscaped(bytes: Uint8Array): string {
  *
  * @example
  * ```ts
- * import { encodeText } from "@perfdata/format/text";
+ * import { encodeText } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(encodeText("cpu"), Uint8Array.of(0x63, 0x70, 0x75));

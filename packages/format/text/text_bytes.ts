@@ -279,7 +279,7 @@ export function putDecimal64At(
  *
  * @example
  * ```ts
- * import { piece, putDecimal } from "@perfdata/format/text-bytes";
+ * import { piece, putDecimal } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new Uint8Array(64);

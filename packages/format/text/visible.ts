@@ -18,7 +18,7 @@ const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t"
  *
  * @example
  * ```ts
- * import { visible } from "@perfdata/format/visible";
+ * import { visible } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(visible("a\x1b[2J\nb"), "a\\x1b[2J\\nb");
@@ -43,7 +43,7 @@ export function visible(text: string): string {
  *
  * @example
  * ```ts
- * import { VisibleText } from "@perfdata/format/visible";
+ * import { VisibleText } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new VisibleText();
@@ -104,7 +104,7 @@ function shown(bytes: Uint8Array): Uint8Array {
  *
  * @example
  * ```ts
- * import { inLine } from "@perfdata/format/visible";
+ * import { inLine } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const name = inLine(new TextEncoder().encode("a\nb"));
@@ -122,7 +122,7 @@ export function inLine(name: Uint8Array): Uint8Array {
  *
  * @example
  * ```ts
- * import { safeCell } from "@perfdata/format/visible";
+ * import { safeCell } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(["=1+1", "-0.5", "-", "main"].map(safeCell), ["'=1+1", "-0.5", "-", "main"]);

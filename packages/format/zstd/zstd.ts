@@ -58,7 +58,7 @@ const CONTENT_SIZE = [0, 2, 4, 8];
  *
  * @example
  * ```ts
- * import { zstdStream } from "@perfdata/format/zstd";
+ * import { zstdStream } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * // A frame with one block, which repeats a byte five times.
@@ -80,7 +80,7 @@ export function zstdStream(from?: ZstdState): ZstdStream {
  *
  * @example
  * ```ts
- * import { zstdDecompress } from "@perfdata/format/zstd";
+ * import { zstdDecompress } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 2, 2 << 3 | 1, 0, 0, 42, 43];
@@ -112,7 +112,7 @@ export function zstdDecompress(compressed: Uint8Array, size: number): Uint8Array
  *
  * @example
  * ```ts
- * import { zstdParts } from "@perfdata/format/zstd";
+ * import { zstdParts } from "@perfdata/format/records";
  * import { assertEquals } from "@std/assert";
  *
  * const frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 2, 2 << 3 | 1, 0, 0, 42, 43];

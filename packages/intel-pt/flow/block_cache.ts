@@ -41,9 +41,7 @@ const MODES: readonly InsnMode[] = [64, 32, 16];
  *
  * @example
  * ```ts
- * import { BlockCache } from "@perfdata/intel-pt";
- * import { bytesRange, fixedSpace } from "@perfdata/intel-pt/flow";
- * import { InsnKind } from "@perfdata/intel-pt/x86";
+ * import { BlockCache, bytesRange, fixedSpace, InsnKind } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * // nop; je +0

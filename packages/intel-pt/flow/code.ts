@@ -49,7 +49,7 @@ export interface CodeSpace {
  *
  * @example
  * ```ts
- * import { bytesRange, fixedSpace } from "@perfdata/intel-pt/flow";
+ * import { bytesRange, fixedSpace } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * const space = fixedSpace([bytesRange(1, 0x401000n, Uint8Array.of(0x90, 0xc3))]);
@@ -97,7 +97,7 @@ export function offsetIn(range: CodeRange, low: number, high: number): number {
  *
  * @example
  * ```ts
- * import { bytesRange } from "@perfdata/intel-pt/flow";
+ * import { bytesRange } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * const { low, high, size } = bytesRange(1, 0xffffffff81000000n, new Uint8Array(4096));

@@ -143,8 +143,7 @@ export interface FlowCounts {
  *
  * @example
  * ```ts
- * import { bytesRange, fixedSpace } from "@perfdata/intel-pt/flow";
- * import { encodePackets, FlowDecoder } from "@perfdata/intel-pt";
+ * import { bytesRange, encodePackets, fixedSpace, FlowDecoder } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * // 1000: dec eax; jne 1000; ret

@@ -85,8 +85,7 @@ export async function* decodePacketStream(
  *
  * @example
  * ```ts
- * import { PacketDecoder } from "@perfdata/intel-pt";
- * import { packetOf } from "@perfdata/intel-pt/decode-packets";
+ * import { PacketDecoder, packetOf } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * const decoder = new PacketDecoder();

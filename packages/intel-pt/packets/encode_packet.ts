@@ -24,7 +24,7 @@ export interface CompressedIp {
  *
  * @example
  * ```ts
- * import { compressIp } from "@perfdata/intel-pt/encode-packet";
+ * import { compressIp } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(compressIp(0x401234n, 0n), { compression: 2, payload: 0x401234n });

@@ -7,7 +7,7 @@ import {
   putHex2,
   putHex4,
   putHex8,
-} from "@perfdata/format/text-bytes";
+} from "@perfdata/format/bytes";
 import type { PacketDecoder } from "./packet_decoder.ts";
 import { type Choices, type PacketField, type PacketText, PAYLOAD } from "../text/packet_texts.ts";
 

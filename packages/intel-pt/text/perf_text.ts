@@ -1,4 +1,4 @@
-import { putAscii, putHex8 } from "@perfdata/format/text-bytes";
+import { putAscii, putHex8 } from "@perfdata/format/bytes";
 import { PacketDecoder } from "../packets/packet_decoder.ts";
 import { PacketKind } from "../packets/packet_kind.ts";
 import { type PacketStep, putPacket, stepsOf } from "../packets/packet_parts.ts";
@@ -77,8 +77,7 @@ const TEXTS = Array.from({ length: 64 }, (_, kind) => {
  *
  * @example
  * ```ts
- * import { PERF_TEXT_ROOM } from "@perfdata/intel-pt/perf-text";
- * import { PerfText } from "@perfdata/intel-pt";
+ * import { PERF_TEXT_ROOM, PerfText } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * const input = Uint8Array.of(0x59, 0x2a, 0x02, 0xf3);
@@ -270,7 +269,7 @@ export class PerfText {
  *
  * @example
  * ```ts
- * import { perfText } from "@perfdata/intel-pt/perf-text";
+ * import { perfText } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(
@@ -290,7 +289,7 @@ export function perfText(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
  *
  * @example
  * ```ts
- * import { perfTextHeading } from "@perfdata/intel-pt/perf-text";
+ * import { perfTextHeading } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(perfTextHeading(16), ".\n. ... Intel Processor Trace data: size 16 bytes\n");

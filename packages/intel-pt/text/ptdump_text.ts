@@ -1,11 +1,4 @@
-import {
-  type Piece,
-  piece,
-  putAscii,
-  putHex,
-  putHex16,
-  putHexBytes,
-} from "@perfdata/format/text-bytes";
+import { type Piece, piece, putAscii, putHex, putHex16, putHexBytes } from "@perfdata/format/bytes";
 import { PacketDecoder } from "../packets/packet_decoder.ts";
 import { PacketKind } from "../packets/packet_kind.ts";
 import { type PacketStep, putPacket, stepsOf } from "../packets/packet_parts.ts";
@@ -113,8 +106,7 @@ for (let byte = 0; byte < 256; byte += 2) {
  *
  * @example
  * ```ts
- * import { PtdumpText } from "@perfdata/intel-pt";
- * import { PTDUMP_TEXT_ROOM } from "@perfdata/intel-pt/ptdump-text";
+ * import { PTDUMP_TEXT_ROOM, PtdumpText } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * const input = Uint8Array.of(0x02, 0xf3, 0x2d, 0x34, 0x12);
@@ -371,7 +363,7 @@ export class PtdumpText {
  *
  * @example
  * ```ts
- * import { ptdumpText } from "@perfdata/intel-pt/ptdump-text";
+ * import { ptdumpText } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(

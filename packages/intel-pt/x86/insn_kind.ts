@@ -6,8 +6,7 @@
  *
  * @example
  * ```ts
- * import { InsnDecoder } from "@perfdata/intel-pt";
- * import { InsnKind } from "@perfdata/intel-pt/x86";
+ * import { InsnDecoder, InsnKind } from "@perfdata/intel-pt";
  * import { assertEquals } from "@std/assert";
  *
  * const decoder = new InsnDecoder();

@@ -1,7 +1,10 @@
-import { type SearchPlaces, searchPlaces } from "@perfdata/symbols/file-search";
+import {
+  type SearchPlaces,
+  searchPlaces,
+  SymbolsError,
+  windowedSource,
+} from "@perfdata/symbols/resolver";
 import type { SymbolFiles } from "@perfdata/symbols";
-import { SymbolsError } from "@perfdata/symbols/errors";
-import { windowedSource } from "@perfdata/symbols/binary-source";
 import { nodeFs, ownProcess, type Stats } from "./node_fs.ts";
 import { pathSource } from "./path_source.ts";
 

@@ -1,4 +1,4 @@
-import type { RandomAccessSink } from "@perfdata/format";
+import type { RandomAccessSink } from "@perfdata/format/bytes";
 import { nodeFs } from "./node_fs.ts";
 
 /** A file on disk, for writing. */

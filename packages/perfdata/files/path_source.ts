@@ -1,5 +1,5 @@
-import type { SyncSource } from "@perfdata/format";
-import { openDirectorySource } from "@perfdata/format/directory-source";
+import type { SyncSource } from "@perfdata/format/bytes";
+import { openDirectorySource } from "@perfdata/format/records";
 import { type FilePath, nodeFs } from "./node_fs.ts";
 
 export type { FilePath };

@@ -1,12 +1,11 @@
-import type { PerfEvent } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
+import { type PerfEvent, SampleFields } from "@perfdata/format/records";
+import { intAt } from "@perfdata/format/bytes";
 import {
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-} from "@perfdata/format/perf-event";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/format/constants";
+import type { Run } from "@perfdata/session";
 
 /** Reads samples of accesses to memory: the place of the data and the weight. */
 export class AccessSamples {

@@ -1,5 +1,4 @@
-import { CGROUP } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
+import { CGROUP, layoutOf } from "@perfdata/format/records";
 
 /** Offsets of the fields of a CGROUP record. */
 const { id: ID, path: PATH } = layoutOf(CGROUP);

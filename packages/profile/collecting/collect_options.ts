@@ -1,6 +1,4 @@
-import type { EngineOptions } from "@perfdata/session/engine";
-import type { HistogramPart } from "@perfdata/session/sample-histogram";
-import type { TimePart } from "@perfdata/session/time-span";
+import type { EngineOptions, HistogramPart, TimePart } from "@perfdata/session";
 import type { ProfileWeight } from "../columns/profile.ts";
 import type { DetailKeys, DetailsPart } from "./sample_details.ts";
 import type { TimedPart } from "./timed_rows.ts";
@@ -97,7 +95,7 @@ export interface CollectedSwitch {
 }
 
 /** What was collected: a row for each sample, or for samples that are alike. */
-export interface CollectedRows {
+export interface TakenRows {
   /** Contexts of the histogram. */
   readonly context: Int32Array<ArrayBuffer>;
   /** Place or stack, -1 for none. */

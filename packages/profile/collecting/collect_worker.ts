@@ -1,9 +1,8 @@
 // Uses Deno's files: a thread that collects samples (see sample_collector.ts).
-import { openSource } from "@perfdata/format/file-source";
-import { guardHeap } from "@perfdata/format/heap-guard";
-import type { Engine } from "@perfdata/session/engine";
+import { guardHeap, openSource } from "@perfdata/format/files";
+import type { Engine } from "@perfdata/session";
 import { serveBlocks } from "@perfdata/session/workers";
-import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import type { OpenResolverOptions } from "@perfdata/symbols/files";
 import { type CollectOptions, SampleCollector } from "./sample_collector.ts";
 
 /** Input of the worker. */
@@ -20,7 +19,7 @@ serveBlocks<CollectAbout>({
   make: ({ collect }) => new SampleCollector(collect),
   unwind: async ({ symbols }, { recorded }: Engine) => {
     // Only copies of stacks need it.
-    const { openResolver } = await import("@perfdata/symbols/open-resolver");
+    const { openResolver } = await import("@perfdata/symbols/files");
     return openResolver({ ...symbols, machine: recorded });
   },
 });

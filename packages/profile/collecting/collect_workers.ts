@@ -1,5 +1,5 @@
 // Uses Deno's workers; most of this package runs in any JavaScript runtime.
-import type { Workers } from "@perfdata/session/engine";
+import type { Workers } from "@perfdata/session";
 import type { CollectAbout } from "./collect_worker.ts";
 import { SampleCollector } from "./sample_collector.ts";
 

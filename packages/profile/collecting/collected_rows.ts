@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { FloatColumn, IntColumn } from "../columns/columns.ts";
 import { NodeTable } from "../columns/node_table.ts";
 import type { ProfileBuilder } from "./profile_builder.ts";

@@ -1,4 +1,4 @@
-import type { CallTimeline, CallTree } from "@perfdata/pt/calls";
+import type { CallTimeline, CallTree } from "@perfdata/pt/decode";
 import type { PtHistory, PtNames, PtTrace } from "@perfdata/pt/code";
 import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";

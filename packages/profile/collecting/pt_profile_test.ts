@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { CallTimeline, CallTree } from "@perfdata/pt/calls";
+import { CallTimeline, CallTree } from "@perfdata/pt/decode";
 import type { Item } from "../../../fixtures/synthesize/recording.ts";
 import { at, psb, small } from "../../pt/testing.ts";
 import { functionNames, type Profile } from "../columns/profile.ts";

@@ -1,14 +1,19 @@
-import { intAt } from "@perfdata/format/elements";
-import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/perf-event";
-import type { Engine, EngineOptions } from "@perfdata/session/engine";
-import { intervalLines, STAND_IN_FRAME } from "@perfdata/session/intervals";
-import { roundedPeriods } from "@perfdata/session/period-sums";
-import { UNMAPPED } from "@perfdata/session/places";
-import { rulingPeriodText } from "@perfdata/session/ruling-period";
-import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
-import { shortName } from "@perfdata/session/short-name";
-import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
-import { percent } from "@perfdata/session/unwind-text";
+import { intAt } from "@perfdata/format/bytes";
+import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/constants";
+import {
+  type Engine,
+  type EngineOptions,
+  intervalLines,
+  type LookUpProgress,
+  percent,
+  roundedPeriods,
+  rulingPeriodText,
+  sharedBuildIdTexts,
+  shortName,
+  STAND_IN_FRAME,
+  type SymbolTrust,
+  UNMAPPED,
+} from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   isTimeWeight,

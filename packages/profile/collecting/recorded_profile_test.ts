@@ -1,8 +1,9 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { SampleCollector } from "./sample_collector.ts";
 import { profileColumns, recordedProfile } from "./recorded_profile.ts";
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { functionNames, totals } from "../columns/profile.ts";
 import {
   collected,

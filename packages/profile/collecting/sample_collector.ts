@@ -1,38 +1,44 @@
-import type { PerfEvent, RecordBatch } from "@perfdata/format";
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import {
-  PERF_RECORD_MISC_SWITCH_OUT,
-  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-} from "@perfdata/format/perf-event";
+import type { PerfEvent, RecordBatch } from "@perfdata/format/records";
+import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_CGROUP,
   PERF_RECORD_HEADER_FEATURE,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
-} from "@perfdata/format/record-types";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import type { Parallelism, ThreadInterval, ThreadIntervals } from "@perfdata/session/intervals";
-import { LargestPeriods } from "@perfdata/session/ruling-period";
-import { CHOSEN, type Run } from "@perfdata/session/run";
-import { SampleComms } from "@perfdata/session/sample-comms";
-import { SampleHistogram } from "@perfdata/session/sample-histogram";
-import { SampleReads } from "@perfdata/session/sample-reads";
-import { streamFeature } from "@perfdata/session/stream-feature";
-import { TimeSpan } from "@perfdata/session/time-span";
-import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+} from "@perfdata/format/constants";
+import {
+  CHOSEN,
+  type Consumer,
+  type Engine,
+  type JoinedNumbers,
+  LargestPeriods,
+  type Needs,
+  type Parallelism,
+  type Run,
+  SampleComms,
+  SampleHistogram,
+  SampleReads,
+  type Shareable,
+  streamFeature,
+  type ThreadInterval,
+  type ThreadIntervals,
+  TimeSpan,
+} from "@perfdata/session";
 import { NodeTable } from "../columns/node_table.ts";
 import { isTimeWeight, type ProfileWeight } from "../columns/profile.ts";
 import { AccessSamples } from "./access_samples.ts";
 import { addCgroup } from "./cgroup_paths.ts";
 import {
   type CollectedPart,
-  type CollectedRows,
   type CollectedSwitch,
   type CollectOptions,
   type EventTotal,
   type SampleKeys,
   STAND_IN,
+  type TakenRows,
 } from "./collect_options.ts";
 import { type DetailColumn, SampleDetails } from "./sample_details.ts";
 import { TimedRows } from "./timed_rows.ts";
@@ -242,7 +248,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     const isTime = isTimeWeight(weight);
     if (!this.#isParallel && !isTime) return;
     const { Parallelism, THREAD_STATE, ThreadIntervals } = await import(
-      "@perfdata/session/intervals"
+      "@perfdata/session"
     );
     if (this.#isParallel) this.#parallelism = await Parallelism.open(engine);
     if (!isTime) return;
@@ -279,7 +285,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       for (const total of this.totals) total.period = Math.round(total.period);
     }
     if (this.#keys.sockets !== true || this.#engine === undefined) return;
-    const { recordedCpus } = await import("@perfdata/session/cpu-topology");
+    const { recordedCpus } = await import("@perfdata/session");
     const cpus = await recordedCpus(this.#engine.reader, this.#features);
     this.sockets = cpus.map(({ socket }) => socket);
   }
@@ -354,7 +360,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
    *
    * @throws {Error} If it is called again.
    */
-  takeRows(origin: bigint): CollectedRows {
+  takeRows(origin: bigint): TakenRows {
     if (this.#isTaken) throw new Error("the profile of a recording is made once");
     this.#isTaken = true;
     if (this.#timed !== undefined) {

@@ -1,12 +1,8 @@
-import type { PerfEvent } from "@perfdata/format";
+import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import {
   DATA_SOURCE_BITS,
   type DataSourcePart,
   NO_DATA_SOURCE,
-} from "@perfdata/format/data-source";
-import { intAt, uintAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_SAMPLE_CGROUP,
@@ -21,10 +17,9 @@ import {
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
   PERF_TYPE_TRACEPOINT,
-} from "@perfdata/format/perf-event";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { isGuestMode } from "@perfdata/session/guest-machines";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/format/constants";
+import { enlarge, intAt, uintAt } from "@perfdata/format/bytes";
+import { isGuestMode, type Run } from "@perfdata/session";
 
 /** 64-bit columns of samples that few recordings have, and rows are rarely grouped by. */
 export type DetailColumn =

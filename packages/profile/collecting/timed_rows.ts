@@ -1,5 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { checkMemory } from "@perfdata/format/memory";
+import { checkMemory, floatAt, intAt } from "@perfdata/format/bytes";
 
 /** Number of values in a block of a column. */
 const BLOCK = 1 << 16;

@@ -1,5 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge, floatAt } from "@perfdata/format/bytes";
 
 /** A column of 32-bit integers that grows. */
 export class IntColumn {

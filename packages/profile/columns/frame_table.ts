@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import { IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import type { Profile } from "./profile.ts";

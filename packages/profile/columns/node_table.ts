@@ -1,5 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge, intAt } from "@perfdata/format/bytes";
 
 /**
  * Nodes of a tree, looked up by parent and value: rows of columns behind an open-addressing hash table.
@@ -7,7 +6,7 @@ import { enlarge } from "@perfdata/format/enlarge";
  *
  * @example
  * ```ts
- * import { NodeTable } from "@perfdata/profile/node-table";
+ * import { NodeTable } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const nodes = new NodeTable();

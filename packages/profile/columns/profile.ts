@@ -1,5 +1,5 @@
-import { floatAt } from "@perfdata/format/elements";
-import { UNVERIFIED_MARK } from "@perfdata/symbols/trust-report";
+import { floatAt } from "@perfdata/format/bytes";
+import { UNVERIFIED_MARK } from "@perfdata/symbols/resolver";
 import type { ThreadTable } from "./thread_table.ts";
 
 export { UNVERIFIED_MARK };

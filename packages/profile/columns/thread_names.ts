@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { Profile, ProfileThread } from "./profile.ts";
 
 /** Names of processes or of threads, by their numbers. */
@@ -26,8 +26,7 @@ export interface ThreadNames {
  *
  * @example
  * ```ts
- * import { ProfileBuilder } from "@perfdata/profile/profile-builder";
- * import { threadNames } from "@perfdata/profile/thread-names";
+ * import { ProfileBuilder, threadNames } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

@@ -1,5 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
-import { checkMemory } from "@perfdata/format/memory";
+import { checkMemory, intAt } from "@perfdata/format/bytes";
 import { NodeTable } from "./node_table.ts";
 import type { ProfileThread } from "./profile.ts";
 
@@ -8,7 +7,7 @@ import type { ProfileThread } from "./profile.ts";
  *
  * @example
  * ```ts
- * import { ThreadTable } from "@perfdata/profile/thread-table";
+ * import { ThreadTable } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const threads = new ThreadTable();

@@ -1,5 +1,4 @@
-import { type ByteSource, ForwardReader } from "@perfdata/format/source";
-import { PerfDataError } from "@perfdata/format/error";
+import { type ByteSource, ForwardReader, PerfDataError } from "@perfdata/format/bytes";
 
 /** Bytes of text that are decoded at once. */
 const PIECE = 1 << 20;

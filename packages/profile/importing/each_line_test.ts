@@ -1,7 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { bytesSource } from "@perfdata/format";
-import { PerfDataError } from "@perfdata/format/error";
-import type { StreamSource } from "@perfdata/format/source";
+import { bytesSource, PerfDataError, type StreamSource } from "@perfdata/format/bytes";
 import { eachLine } from "./each_line.ts";
 
 /** A stream that gives `step` bytes at once. */

@@ -1,5 +1,4 @@
-import type { ByteSource } from "@perfdata/format";
-import { PerfDataError } from "@perfdata/format/error";
+import { type ByteSource, PerfDataError } from "@perfdata/format/bytes";
 import { ProfileBuilder } from "../collecting/profile_builder.ts";
 import { CollectedRows } from "../collecting/collected_rows.ts";
 import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { PerfDataError } from "@perfdata/format/error";
+import { PerfDataError } from "@perfdata/format/bytes";
 import { importCpuprofile } from "./import_cpuprofile.ts";
 import { importedLines, textSource } from "./testing.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { PerfDataError } from "@perfdata/format/error";
+import { PerfDataError } from "@perfdata/format/bytes";
 import { importFolded } from "./import_folded.ts";
 import { importedLines, textSource } from "./testing.ts";
 

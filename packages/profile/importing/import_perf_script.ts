@@ -1,6 +1,5 @@
-import type { ByteSource } from "@perfdata/format";
-import { PerfDataError } from "@perfdata/format/error";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import { type ByteSource, PerfDataError } from "@perfdata/format/bytes";
+import { addressFromHalves } from "@perfdata/symbols/resolver";
 import { CollectedRows } from "../collecting/collected_rows.ts";
 import { type BuilderFrame, ProfileBuilder } from "../collecting/profile_builder.ts";
 import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";

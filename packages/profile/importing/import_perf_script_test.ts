@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { PerfDataError } from "@perfdata/format/error";
+import { PerfDataError } from "@perfdata/format/bytes";
 import { importPerfScript, scriptFrame, scriptHeader } from "./import_perf_script.ts";
 import { importedLines, textSource } from "./testing.ts";
 

@@ -1,7 +1,5 @@
-import type { ByteSource } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
-import { PerfDataError } from "@perfdata/format/error";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import { type ByteSource, intAt, PerfDataError } from "@perfdata/format/bytes";
+import { addressFromHalves } from "@perfdata/symbols/resolver";
 import { type BuilderFrame, ProfileBuilder } from "../collecting/profile_builder.ts";
 import { CollectedRows } from "../collecting/collected_rows.ts";
 import { IntColumn } from "../columns/columns.ts";

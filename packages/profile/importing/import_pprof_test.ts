@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { bytesSource } from "@perfdata/format";
-import { PerfDataError } from "@perfdata/format/error";
+import { bytesSource, PerfDataError } from "@perfdata/format/bytes";
 import { importPprof, valueEvents } from "./import_pprof.ts";
 import { importedLines } from "./testing.ts";
 

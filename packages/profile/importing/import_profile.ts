@@ -1,5 +1,5 @@
-import type { ByteSource } from "@perfdata/format";
-import { type FileKind, fileKind } from "@perfdata/format/file-kind";
+import type { ByteSource } from "@perfdata/format/bytes";
+import { type FileKind, fileKind } from "@perfdata/format/constants";
 import type { Profile } from "../columns/profile.ts";
 import type { ImportOptions } from "./imported.ts";
 
@@ -40,7 +40,7 @@ export function importedKind(start: Uint8Array): ImportedKind | undefined {
  * @example
  * ```ts
  * import { bytesSource } from "@perfdata/format";
- * import { importedKind, importProfile } from "@perfdata/profile/import-profile";
+ * import { importedKind, importProfile } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new TextEncoder().encode("demo;main;work 3\ndemo;main 2\n");

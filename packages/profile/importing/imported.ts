@@ -1,6 +1,5 @@
-import { mapKind } from "@perfdata/symbols/map-name";
-import { shortName } from "@perfdata/session/short-name";
-import { percent } from "@perfdata/session/unwind-text";
+import { mapKind } from "@perfdata/symbols/resolver";
+import { percent, shortName } from "@perfdata/session";
 import { FUNCTION_KIND, type ProfileEvent, type ProfileObject } from "../columns/profile.ts";
 
 /** How a profile of another tool is imported. */

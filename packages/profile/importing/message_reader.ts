@@ -1,5 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
-import { PerfDataError } from "@perfdata/format/error";
+import { byteAt, PerfDataError } from "@perfdata/format/bytes";
 
 const VARINT = 0;
 const FIXED64 = 1;

@@ -1,5 +1,5 @@
 // Inputs of importers as bytes, and profiles as lines.
-import { bytesSource, type RandomAccessSource } from "@perfdata/format";
+import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
 import { functionName, type Profile } from "../columns/profile.ts";
 
 /** A text as a source. */

@@ -1,5 +1,4 @@
-import { type ByteSource, ForwardReader } from "@perfdata/format/source";
-import { PerfDataError } from "@perfdata/format/error";
+import { type ByteSource, ForwardReader, PerfDataError } from "@perfdata/format/bytes";
 
 /** Bytes of an input that is held in memory, at most: a text of V8 has no more. */
 const MOST_BYTES = 2 ** 29 - 25;

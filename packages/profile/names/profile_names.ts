@@ -1,9 +1,18 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import type { Engine } from "@perfdata/session/engine";
-import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
-import { type LookUpProgress, shownObjects, type SymbolTrust } from "@perfdata/session/symbolize";
-import type { Resolution, SymbolResolver } from "@perfdata/symbols";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import {
+  ADDRESS_USE,
+  type AddressedPlaces,
+  type Engine,
+  lookUpPlaces,
+  type LookUpProgress,
+  PlaceUses,
+  ShownNames,
+  shownObjects,
+  type SymbolTrust,
+} from "@perfdata/session";
+import type { Resolution } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
 import { IntColumn } from "../columns/columns.ts";
 import { FrameTable } from "../columns/frame_table.ts";
 import {
@@ -12,7 +21,6 @@ import {
   type SampleColumns,
   type StackColumns,
 } from "../columns/profile.ts";
-import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
 
 /** The parts of a profile that {@linkcode namePlaces} makes. */
 export type NamedPlaces =

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Resolution } from "@perfdata/symbols";
+import type { Resolution } from "@perfdata/symbols/resolver";
 import { FUNCTION_KIND, functionNames, type Profile } from "../columns/profile.ts";
 import { profiled, type Small, type SmallNames } from "../testing.ts";
 

@@ -20,7 +20,7 @@ const JIT_OBJECTS: readonly RegExp[] = [
  *
  * @example
  * ```ts
- * import { runObject } from "@perfdata/profile/run-names";
+ * import { runObject } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(runObject("[JIT] tid 21870"), "[JIT]");
@@ -61,7 +61,7 @@ const MARKS = /[$/@]|Accessor|proxy|lambda_method| at 0x/;
  *
  * @example
  * ```ts
- * import { runFunction } from "@perfdata/profile/run-names";
+ * import { runFunction } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(runFunction("int Walk$$Lambda$14/0x000079e6c4003000.run()"), "int Walk$$Lambda.run()");

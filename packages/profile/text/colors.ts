@@ -56,7 +56,7 @@ const WARM = 0.5;
  *
  * @example
  * ```ts
- * import { shareStyle } from "@perfdata/profile/colors";
+ * import { shareStyle } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([7, 5, 4.9, 0.5, 0.4].map(shareStyle), ["hot", "hot", "warm", "warm", "plain"]);
@@ -71,7 +71,7 @@ export function shareStyle(percent: number): Style {
  *
  * @example
  * ```ts
- * import { painted } from "@perfdata/profile/colors";
+ * import { painted } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(painted("7.00%", "hot", "colors"), "\x1b[31m7.00%\x1b[0m");

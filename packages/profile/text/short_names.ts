@@ -14,7 +14,7 @@ const GAP = "…";
  *
  * @example
  * ```ts
- * import { shortName } from "@perfdata/profile/short-names";
+ * import { shortName } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const name = "std::map<int, std::string>::find(int const&)";
@@ -51,7 +51,7 @@ const STEPS: readonly ((name: string) => string)[] = [
  *
  * @example
  * ```ts
- * import { shortNames } from "@perfdata/profile/short-names";
+ * import { shortNames } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const names = ["std::vector<int>::push_back(int&&)", "std::vector<long>::push_back(long&&)"];

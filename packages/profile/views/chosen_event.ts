@@ -1,4 +1,4 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 import type { Profile, ProfileEvent } from "../columns/profile.ts";
 
 /** `cpu_core/cycles/P`: PMU, event, modifiers. */
@@ -21,8 +21,7 @@ export interface ChosenEvent {
  *
  * @example
  * ```ts
- * import { chooseEvent } from "@perfdata/profile/chosen-event";
- * import { ProfileBuilder, totals } from "@perfdata/profile";
+ * import { chooseEvent, ProfileBuilder, totals } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const events = ["cpu_atom/cycles/P", "cpu_core/cycles/P"].map((name) => ({ name, unit: "count" } as const));

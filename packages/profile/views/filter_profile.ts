@@ -1,4 +1,4 @@
-import { byteAt, intAt } from "@perfdata/format/elements";
+import { byteAt, intAt } from "@perfdata/format/bytes";
 import type { Profile, SampleColumns } from "../columns/profile.ts";
 
 /** Selects samples of a profile; all samples pass a missing condition. */
@@ -16,8 +16,7 @@ export interface ProfileFilter {
  *
  * @example
  * ```ts
- * import { filterProfile } from "@perfdata/profile/filter-profile";
- * import { ProfileBuilder, totals } from "@perfdata/profile";
+ * import { filterProfile, ProfileBuilder, totals } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

@@ -1,5 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
-import { checkMemory } from "@perfdata/format/memory";
+import { checkMemory, intAt } from "@perfdata/format/bytes";
 import { NodeTable } from "../columns/node_table.ts";
 import type { Profile } from "../columns/profile.ts";
 
@@ -32,8 +31,7 @@ export interface FrameStackOptions {
  *
  * @example
  * ```ts
- * import { frameStacks } from "@perfdata/profile/frame-stacks";
- * import { ProfileBuilder } from "@perfdata/profile";
+ * import { frameStacks, ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [] });
@@ -87,7 +85,7 @@ export function frameStacks(
  *
  * @example
  * ```ts
- * import { depthFirst } from "@perfdata/profile/frame-stacks";
+ * import { depthFirst } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const stacks = { parent: Int32Array.of(-1, 0, 0, 1), item: Int32Array.of(0, 2, 1, 1) };

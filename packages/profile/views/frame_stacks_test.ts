@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import { ProfileBuilder } from "../collecting/profile_builder.ts";
 import { frameStacks } from "./frame_stacks.ts";
 

@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import type { Profile } from "../columns/profile.ts";
 
 /** The rows of samples of one event and thread. */
@@ -16,8 +16,7 @@ export interface SampleGroup {
  *
  * @example
  * ```ts
- * import { groupSamples } from "@perfdata/profile/group-samples";
- * import { ProfileBuilder } from "@perfdata/profile";
+ * import { groupSamples, ProfileBuilder } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

@@ -1,4 +1,4 @@
-import { byteAt, intAt } from "@perfdata/format/elements";
+import { byteAt, intAt } from "@perfdata/format/bytes";
 import type { Profile } from "../columns/profile.ts";
 import { FUNCTION_KIND } from "../columns/profile.ts";
 import { NodeTable } from "../columns/node_table.ts";
@@ -13,9 +13,7 @@ import { NodeTable } from "../columns/node_table.ts";
  *
  * @example
  * ```ts
- * import { functionNames } from "@perfdata/profile/profile";
- * import { ProfileBuilder } from "@perfdata/profile";
- * import { withStateFrames } from "@perfdata/profile/state-frames";
+ * import { functionNames, ProfileBuilder, withStateFrames } from "@perfdata/profile";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "wall", unit: "nanoseconds" }] });

@@ -1,8 +1,12 @@
-import type { BlockCache, PathTable } from "@perfdata/intel-pt";
-import { InsnKind } from "@perfdata/intel-pt/x86";
-import { isRealCall, offsetIn } from "@perfdata/intel-pt/flow";
-import { enlarge } from "@perfdata/format/enlarge";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import {
+  type BlockCache,
+  InsnKind,
+  isRealCall,
+  offsetIn,
+  type PathTable,
+} from "@perfdata/intel-pt";
+import { enlarge } from "@perfdata/format/bytes";
+import { addressFromHalves } from "@perfdata/symbols/resolver";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { PENDING } from "./pt_call_stack.ts";
 

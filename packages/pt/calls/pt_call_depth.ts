@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { IP_FLAG } from "../samples/pt_sample_rows.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /**
  * Rows from a worker thread to the one that knows their threads and CPUs: columns of {@linkcode

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { OwnSums } from "./pt_call_ops.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 

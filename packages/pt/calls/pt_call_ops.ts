@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { CallEvents } from "./pt_call_events.ts";
 import type { CallStack } from "./pt_call_stack.ts";
 

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { OpenPaths } from "./pt_open_paths.ts";
 
 /** Maximum number of frames in which a return searches for its call, past frames that longjmp left. */

@@ -1,4 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt } from "@perfdata/format/bytes";
 import { CALL_OP, type CallOps } from "./pt_call_ops.ts";
 import type { CallBlocks } from "./pt_call_blocks.ts";
 import type { CallEvents } from "./pt_call_events.ts";

@@ -1,4 +1,4 @@
-import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt/flow";
+import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt";
 import { CallBlocks } from "./pt_call_blocks.ts";
 import { CallEvents } from "./pt_call_events.ts";
 import { CallLog, type CallRows, PLACE_ROWS } from "./pt_call_log.ts";

@@ -75,7 +75,7 @@ export interface LatencyPart {
  *
  * @example
  * ```ts
- * import { LatencyTable } from "@perfdata/pt/calls";
+ * import { LatencyTable } from "@perfdata/pt/decode";
  * import { assertEquals } from "@std/assert";
  *
  * const table = new LatencyTable();

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { BlockCache, PathTable } from "@perfdata/intel-pt";
 import type { CallStack } from "./pt_call_stack.ts";
 import type { CallTree } from "./pt_call_tree.ts";

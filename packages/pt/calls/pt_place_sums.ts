@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /**
  * Times and cycles are rounded to multiples of 2^-10: sums below 2^43 (ns: two hours) are exact, and do

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { SymbolBundle, SymbolBundleWriter, SymbolResolver } from "@perfdata/symbols";
-import type { Resolution } from "@perfdata/symbols";
+import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import type { Resolution } from "@perfdata/symbols/resolver";
 import type { Item } from "../../../fixtures/synthesize/recording.ts";
 import { at, psb, small } from "../testing.ts";
 import { CodeRecorder } from "./pt_bundle.ts";

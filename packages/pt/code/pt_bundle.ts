@@ -1,12 +1,12 @@
-import type {
-  BinarySource,
-  SymbolBundle,
-  SymbolBundleWriter,
-  SymbolObject,
-  SymbolResolver,
+import type { BinarySource, SymbolObject } from "@perfdata/symbols/resolver";
+import {
+  type BundledFile,
+  partsSource,
+  type SymbolBundle,
+  type SymbolResolver,
 } from "@perfdata/symbols";
-import { type BundledFile, partsSource } from "@perfdata/symbols/bundle-code";
-import type { CodeFiles } from "@perfdata/session/code-images";
+import type { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import type { CodeFiles } from "@perfdata/session/code";
 import type { PtCode } from "./pt_code.ts";
 
 /** The ranges of a file that were read. */
@@ -98,7 +98,8 @@ export class CodeRecorder implements CodeFiles {
  * @example
  * ```ts
  * import { bundledCode } from "@perfdata/pt/code";
- * import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { SymbolBundle } from "@perfdata/symbols";
+ * import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const writer = new SymbolBundleWriter();

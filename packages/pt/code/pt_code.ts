@@ -1,22 +1,19 @@
-import { type CodeRange, type CodeSpace, offsetIn } from "@perfdata/intel-pt/flow";
-import type { BinarySource, SymbolObject } from "@perfdata/symbols";
-import { SymbolsError } from "@perfdata/symbols/errors";
-import { JitSymbols, openJitdump } from "@perfdata/symbols/jit";
-import { addressFromHalves } from "@perfdata/symbols/address";
-import { buildIdText } from "@perfdata/format/object-feature";
-import { KERNEL_HIDDEN, UNMAPPED } from "@perfdata/session/places";
+import { type CodeRange, type CodeSpace, offsetIn } from "@perfdata/intel-pt";
+import {
+  addressFromHalves,
+  type BinarySource,
+  type SymbolObject,
+  SymbolsError,
+} from "@perfdata/symbols/resolver";
+import { JitSymbols, openJitdump } from "@perfdata/symbols";
+import { buildIdText } from "@perfdata/format/features";
+import { KERNEL_HIDDEN, type RecordedObjects, UNMAPPED } from "@perfdata/session";
 import type { PtHistory } from "./pt_history.ts";
 import { CodeMemory, CodeRanges } from "./pt_memory.ts";
 import { PtPlaces } from "./pt_places.ts";
-import {
-  type CodeFiles,
-  kernelImages,
-  MAX_RANGE,
-  type MemoryImage,
-} from "@perfdata/session/code-images";
+import { type CodeFiles, kernelImages, MAX_RANGE, type MemoryImage } from "@perfdata/session/code";
 import type { PtSideband } from "./pt_sideband.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
-import type { RecordedObjects } from "@perfdata/session/recorded-objects";
 
 /** Code of a JIT compiler. */
 interface JitPiece {

@@ -1,31 +1,28 @@
 import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
+  PERF_RECORD_KSYMBOL,
   PERF_RECORD_MISC_COMM_EXEC,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_FORK_EXEC,
   PERF_RECORD_MISC_KERNEL,
-} from "@perfdata/format/perf-event";
-import {
-  PERF_RECORD_COMM,
-  PERF_RECORD_FORK,
-  PERF_RECORD_KSYMBOL,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
-} from "@perfdata/format/record-types";
-import { COMM, FORK, KSYMBOL } from "@perfdata/format/records";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import { isGuestMode } from "@perfdata/session/guest-machines";
-import { KernelMaps, type KnownBinary } from "@perfdata/session/kernel-maps";
-import { AddressSpaces } from "@perfdata/session/machine-maps";
-import { NameTable } from "@perfdata/session/machine-names";
+} from "@perfdata/format/constants";
+import { COMM, FORK, KSYMBOL, layoutOf, prefixSize, recordMisc } from "@perfdata/format/records";
 import {
+  AddressSpaces,
+  isGuestMode,
+  KernelMaps,
+  type KnownBinary,
   MAP,
   MAPPED,
   type MapSource,
   MapSources,
   mmapSize,
+  NameTable,
   rangeOfRecord,
-} from "@perfdata/session/map-sources";
-import { recordMisc } from "@perfdata/format/record-header";
+} from "@perfdata/session";
 
 // Where the fields of records lie.
 const NAME = layoutOf(COMM);

@@ -1,13 +1,12 @@
-import { type CodeRange, compareAddress } from "@perfdata/intel-pt/flow";
-import type { BinarySource } from "@perfdata/symbols";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import { type CodeRange, compareAddress } from "@perfdata/intel-pt";
+import { addressFromHalves, type BinarySource } from "@perfdata/symbols/resolver";
 import {
   ChunkCache,
   FileRange,
   MAX_RANGE,
   type MemoryImage,
   type TextPoke,
-} from "@perfdata/session/code-images";
+} from "@perfdata/session/code";
 
 /** Numbers the ranges of code of a recording, and reads them through one cache. */
 export class CodeRanges {

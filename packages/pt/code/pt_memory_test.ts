@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStrictEquals } from "@std/assert";
-import type { BinarySource } from "@perfdata/symbols";
+import type { BinarySource } from "@perfdata/symbols/resolver";
 import { CodeMemory, CodeRanges } from "./pt_memory.ts";
 
 const GIGABYTE = 2 ** 30;

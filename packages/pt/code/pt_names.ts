@@ -1,12 +1,13 @@
-import { withoutReferenceSymbol } from "@perfdata/session/short-name";
-import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import { PlaceLookUps, withoutReferenceSymbol } from "@perfdata/session";
 import {
+  type Resolution,
+  type SymbolObject,
   UNRESOLVED_CAUSES,
   type UnresolvedCause,
   UNVERIFIED_MARK,
-} from "@perfdata/symbols/trust-report";
-import { PlaceLookUps } from "@perfdata/session/look-up";
-import { visible } from "@perfdata/format/visible";
+} from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
+import { visible } from "@perfdata/format/bytes";
 import type { PtCode } from "./pt_code.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 

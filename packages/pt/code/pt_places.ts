@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /** Numbers for addresses in objects: the places of functions and branches. */
 export class PtPlaces {

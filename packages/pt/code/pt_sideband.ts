@@ -1,30 +1,34 @@
 import {
   PERF_RECORD_AUX_OUTPUT_HW_ID,
   PERF_RECORD_ITRACE_START,
+  PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
   PERF_RECORD_TEXT_POKE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { PERF_RECORD_MISC_SWITCH_OUT } from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import {
   AUX_OUTPUT_HW_ID,
   ITRACE_START,
+  layoutOf,
+  prefixSize,
   SWITCH_CPU_WIDE,
   TEXT_POKE,
 } from "@perfdata/format/records";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import type { Consumer, Engine } from "@perfdata/session/engine";
-import { enlarge } from "@perfdata/format/enlarge";
+import {
+  type Consumer,
+  type Engine,
+  RecordedObjects,
+  type Run,
+  Tracepoints,
+} from "@perfdata/session";
+import { enlarge } from "@perfdata/format/bytes";
 import type { AuxTrace } from "@perfdata/session/auxtrace";
 import { PtHistory } from "./pt_history.ts";
 import { PtClock } from "../decode/pt_clock.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
-import type { TextPoke } from "@perfdata/session/code-images";
-import { RecordedObjects } from "@perfdata/session/recorded-objects";
-import type { Run } from "@perfdata/session/run";
-import { Tracepoints } from "@perfdata/session/tracepoints";
+import type { TextPoke } from "@perfdata/session/code";
 
 // Where the fields of records lie.
 const COUNTER = layoutOf(AUX_OUTPUT_HW_ID);

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { readAuxTrace } from "@perfdata/session/auxtrace";
 import { PtSideband } from "./pt_sideband.ts";
 import { asFile } from "../../../fixtures/synthesize/recording.ts";

@@ -1,4 +1,5 @@
-import { type Diagnostics, PerfDataReader, type RandomAccessSource } from "@perfdata/format";
+import type { Diagnostics, RandomAccessSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import {
   type AuxStream,
   auxStreamBytes,
@@ -10,10 +11,10 @@ import {
   type Consumer,
   type Engine,
   type EngineOptions,
+  type RecordedObjects,
   runEngine,
-} from "@perfdata/session/engine";
-import type { CodeFiles, MemoryImage } from "@perfdata/session/code-images";
-import type { RecordedObjects } from "@perfdata/session/recorded-objects";
+} from "@perfdata/session";
+import type { CodeFiles, MemoryImage } from "@perfdata/session/code";
 import { PtClock } from "../decode/pt_clock.ts";
 import { PtCode } from "./pt_code.ts";
 import { PtSideband } from "./pt_sideband.ts";
@@ -51,7 +52,7 @@ export interface OpenPtOptions {
  * @example
  * ```ts
  * import { blobSource } from "@perfdata/format";
- * import { PtTrace } from "@perfdata/pt";
+ * import { PtTrace } from "@perfdata/pt/code";
  * import { assertEquals } from "@std/assert";
  *
  * // An empty stream of perf record -o -.

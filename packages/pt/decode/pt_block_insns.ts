@@ -1,7 +1,5 @@
-import type { InsnMode } from "@perfdata/intel-pt/x86";
-import type { BlockCache } from "@perfdata/intel-pt";
-import { offsetIn } from "@perfdata/intel-pt/flow";
-import { enlarge } from "@perfdata/format/enlarge";
+import { type BlockCache, type InsnMode, offsetIn } from "@perfdata/intel-pt";
+import { enlarge } from "@perfdata/format/bytes";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 
 /** Instructions of a block. */

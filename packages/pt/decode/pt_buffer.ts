@@ -1,6 +1,5 @@
-import { intAt } from "@perfdata/format/elements";
-import type { RandomAccessSource } from "@perfdata/format";
-import { type FlowCache, FlowDecoder, FlowStatus } from "@perfdata/intel-pt/flow";
+import { intAt, type RandomAccessSource } from "@perfdata/format/bytes";
+import { type FlowCache, FlowDecoder, FlowStatus } from "@perfdata/intel-pt";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import { PieceReader, type StreamPlace } from "./pt_pieces.ts";

@@ -1,4 +1,4 @@
-import type { ClockRatios } from "@perfdata/intel-pt/flow";
+import type { ClockRatios } from "@perfdata/intel-pt";
 import type { AuxTrace } from "@perfdata/session/auxtrace";
 import { TimeOrigin } from "./pt_time.ts";
 

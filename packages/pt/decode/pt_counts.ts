@@ -1,4 +1,4 @@
-import type { FlowCounts } from "@perfdata/intel-pt/flow";
+import type { FlowCounts } from "@perfdata/intel-pt";
 
 /** Figures of a decoded trace. */
 export interface PtCounts extends FlowCounts {

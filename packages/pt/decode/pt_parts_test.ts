@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { bytesSource } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
 import type { AuxPiece, AuxStream } from "@perfdata/session/auxtrace";
 import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
 import { PtPlaces } from "../code/pt_places.ts";

@@ -1,7 +1,7 @@
-import type { BlockCache, PathTable } from "@perfdata/intel-pt";
-import { InsnKind } from "@perfdata/intel-pt/x86";
-import { enlarge } from "@perfdata/format/enlarge";
-import { IP_FLAG, KIND_FLAGS } from "../samples/pt_sample_rows.ts";
+import { type BlockCache, InsnKind, type PathTable } from "@perfdata/intel-pt";
+import { enlarge } from "@perfdata/format/bytes";
+import { KIND_FLAGS } from "../samples/pt_flow_codes.ts";
+import { IP_FLAG } from "../samples/pt_sample_rows.ts";
 
 const TURN = IP_FLAG.CALL | IP_FLAG.RETURN;
 

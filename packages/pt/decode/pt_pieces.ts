@@ -1,4 +1,4 @@
-import type { RandomAccessSource } from "@perfdata/format";
+import type { RandomAccessSource } from "@perfdata/format/bytes";
 import type { AuxPiece, AuxStream } from "@perfdata/session/auxtrace";
 
 /** Number of bytes for each read. */

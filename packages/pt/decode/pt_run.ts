@@ -1,4 +1,4 @@
-import { FlowCache } from "@perfdata/intel-pt/flow";
+import { FlowCache } from "@perfdata/intel-pt";
 import type { PtTrace } from "../code/pt_trace.ts";
 import { DecodedBuffer } from "./pt_buffer.ts";
 import { addPtCounts, noPtCounts, type PtCounts } from "./pt_counts.ts";

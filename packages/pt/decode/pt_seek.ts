@@ -1,7 +1,5 @@
-import type { RandomAccessSource } from "@perfdata/format";
-import { PacketDecoder } from "@perfdata/intel-pt/packet-decoder";
-import { PacketKind } from "@perfdata/intel-pt/packet-kind";
-import { findPsb, PSB_SIZE } from "@perfdata/intel-pt/psb";
+import type { RandomAccessSource } from "@perfdata/format/bytes";
+import { findPsb, PacketDecoder, PacketKind, PSB_SIZE } from "@perfdata/intel-pt";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { PtClock } from "./pt_clock.ts";
 import type { StreamPlace } from "./pt_pieces.ts";

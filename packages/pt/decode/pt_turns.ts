@@ -1,6 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import type { RandomAccessSource } from "@perfdata/format";
-import { type ClockRatios, FlowDecoder, FlowEvent, FlowStatus } from "@perfdata/intel-pt/flow";
+import { floatAt, intAt, type RandomAccessSource } from "@perfdata/format/bytes";
+import { type ClockRatios, FlowDecoder, FlowEvent, FlowStatus } from "@perfdata/intel-pt";
 import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
 import type { PtHistory } from "../code/pt_history.ts";
 import type { Switches } from "../code/pt_sideband.ts";

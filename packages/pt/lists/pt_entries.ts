@@ -1,5 +1,5 @@
-import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt/flow";
-import { enlarge } from "@perfdata/format/enlarge";
+import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt";
+import { enlarge } from "@perfdata/format/bytes";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import type { PtTrace } from "../code/pt_trace.ts";

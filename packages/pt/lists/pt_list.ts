@@ -1,7 +1,11 @@
-import type { BlockCache, PathTable } from "@perfdata/intel-pt";
-import { type FlowDecoder, FlowEvent } from "@perfdata/intel-pt/flow";
-import { InsnKind } from "@perfdata/intel-pt/x86";
-import { enlarge } from "@perfdata/format/enlarge";
+import {
+  type BlockCache,
+  type FlowDecoder,
+  FlowEvent,
+  InsnKind,
+  type PathTable,
+} from "@perfdata/intel-pt";
+import { enlarge } from "@perfdata/format/bytes";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
 import type { PtTrace } from "../code/pt_trace.ts";

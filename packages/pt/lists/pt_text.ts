@@ -1,6 +1,5 @@
-import { visible } from "@perfdata/format/visible";
-import { FLOW_ERROR_TEXT } from "@perfdata/intel-pt/flow";
-import { FlowEvent } from "@perfdata/intel-pt/flow";
+import { visible } from "@perfdata/format/bytes";
+import { FLOW_ERROR_TEXT, FlowEvent } from "@perfdata/intel-pt";
 import type { CallRows } from "../calls/pt_call_log.ts";
 import { type CallStats, latencyOf } from "../calls/pt_latency.ts";
 import type { PtCalls } from "../calls/pt_calls.ts";

@@ -1,5 +1,4 @@
-import type { WorkerThread } from "@perfdata/session/engine";
-import { Pool, type PoolQueue } from "@perfdata/session/workers";
+import { Pool, type PoolQueue, type WorkerThread } from "@perfdata/session";
 import {
   type PtRange,
   PtRangeDecoder,

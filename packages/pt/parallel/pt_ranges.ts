@@ -1,5 +1,5 @@
-import { FlowCache } from "@perfdata/intel-pt/flow";
-import type { SymbolObject } from "@perfdata/symbols";
+import { FlowCache } from "@perfdata/intel-pt";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import { type BufferSurroundings, DecodedBuffer } from "../decode/pt_buffer.ts";
 import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_counts.ts";

@@ -1,4 +1,4 @@
-import { type PoolScope, servePool } from "@perfdata/session/workers";
+import { type PoolScope, servePool } from "@perfdata/session";
 import { type PtRange, PtRangeDecoder, type PtRangePart, type PtWhole } from "./pt_ranges.ts";
 
 /** A range that a thread is to decode. */

@@ -92,7 +92,7 @@ const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
  *
  * @example
  * ```ts
- * import { parseItrace } from "@perfdata/pt/samples";
+ * import { parseItrace } from "@perfdata/pt";
  * import { assertEquals } from "@std/assert";
  *
  * const { instructions, errors } = parseItrace("i100use");

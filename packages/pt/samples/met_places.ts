@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { type PtSampleRows, SAMPLE_WORD, SAMPLE_WORDS } from "./pt_sample_rows.ts";
 
 /** The places in rows: those of samples, and the targets of their branches. */

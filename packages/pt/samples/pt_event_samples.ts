@@ -1,5 +1,6 @@
-import { type FlowDecoder, FlowError, FlowEvent } from "@perfdata/intel-pt/flow";
-import { ERROR_CODES, IP_FLAG, KIND_FLAGS, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
+import { type FlowDecoder, FlowError, FlowEvent } from "@perfdata/intel-pt";
+import { ERROR_CODES, KIND_FLAGS } from "./pt_flow_codes.ts";
+import { IP_FLAG, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import type { SampleMaker, SamplesOptions } from "./pt_sample_maker.ts";
 import type { SampleTrack } from "./pt_sample_track.ts";
 

@@ -1,5 +1,4 @@
-import type { BlockCache } from "@perfdata/intel-pt";
-import { InsnKind } from "@perfdata/intel-pt/x86";
+import { type BlockCache, InsnKind } from "@perfdata/intel-pt";
 import type { PtCode } from "../code/pt_code.ts";
 import type { PtTrace } from "../code/pt_trace.ts";
 import { insnBytes, InsnTable } from "../decode/pt_block_insns.ts";
@@ -7,7 +6,8 @@ import type { PtClock } from "../decode/pt_clock.ts";
 import type { ItraceOptions } from "./itrace.ts";
 import { AddedLists, type RecordedSamples } from "./pt_added_lists.ts";
 import type { PebsEvents } from "./pt_pebs.ts";
-import { IP_FLAG, KIND_FLAGS, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
+import { KIND_FLAGS } from "./pt_flow_codes.ts";
+import { IP_FLAG, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { type BranchEnds, SampleStacks } from "./pt_sample_stacks.ts";
 import type { IpcCount, SampleTrack } from "./pt_sample_track.ts";
 

@@ -1,6 +1,4 @@
-import { FlowError } from "@perfdata/intel-pt/flow";
-import { InsnKind } from "@perfdata/intel-pt/x86";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /** Kinds of rows of {@linkcode PtSampleRows}: the events that perf synthesizes from a trace. */
 export const SAMPLE = {
@@ -57,48 +55,7 @@ export const IP_FLAG = {
   VMEXIT: 1 << 12,
 } as const;
 
-const { BRANCH, CALL, RETURN, CONDITIONAL, SYSCALLRET, INTERRUPT, VMENTRY, VMEXIT } = IP_FLAG;
-
-/** The flags of a branch by its {@linkcode InsnKind} (`intel_pt_insn_type`). */
-export const KIND_FLAGS: readonly number[] = [
-  [InsnKind.JCC, BRANCH | CONDITIONAL],
-  [InsnKind.JMP, BRANCH],
-  [InsnKind.JMP_INDIRECT, BRANCH],
-  [InsnKind.CALL, BRANCH | CALL],
-  [InsnKind.CALL_INDIRECT, BRANCH | CALL],
-  [InsnKind.RET, BRANCH | RETURN],
-  [InsnKind.SYSCALL, BRANCH | CALL | SYSCALLRET],
-  [InsnKind.SYSRET, BRANCH | RETURN | SYSCALLRET],
-  [InsnKind.INT, BRANCH | CALL | INTERRUPT],
-  [InsnKind.IRET, BRANCH | RETURN | INTERRUPT],
-  [InsnKind.FAR_CALL, BRANCH | CALL],
-  [InsnKind.FAR_JMP, BRANCH],
-  [InsnKind.FAR_RET, BRANCH | RETURN],
-  [InsnKind.VM_ENTRY, BRANCH | CALL | VMENTRY],
-  [InsnKind.VM_CALL, BRANCH | CALL | VMEXIT],
-].reduce((flags, [kind = 0, bits = 0]) => {
-  flags[kind] = bits;
-  return flags;
-}, new Array<number>(18).fill(0));
-
-/** perf's code of each {@linkcode FlowError} (`INTEL_PT_ERR_*`). */
-export const ERROR_CODES: readonly number[] = [
-  [FlowError.NO_CODE, 5],
-  [FlowError.BAD_CODE, 5],
-  [FlowError.MISMATCH, 6],
-  [FlowError.NO_CALL, 6],
-  [FlowError.LOOP, 10],
-  [FlowError.OVERFLOW, 7],
-  [FlowError.BAD_PACKET, 3],
-  [FlowError.GAP, 8],
-  [FlowError.TRUNCATED, 3],
-  [FlowError.UNEXPECTED, 6],
-].reduce((codes, [error = 0, code = 9]) => {
-  codes[error] = code;
-  return codes;
-}, new Array<number>(10).fill(9));
-
-/** Texts of {@linkcode ERROR_CODES}. */
+/** Texts of `ERROR_CODES`. */
 export const ERROR_TEXTS: Readonly<Record<number, string>> = {
   3: "Bad packet",
   5: "Failed to get instruction",

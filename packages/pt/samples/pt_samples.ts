@@ -1,6 +1,4 @@
-import type { BlockCache, PathTable } from "@perfdata/intel-pt";
-import type { FlowDecoder } from "@perfdata/intel-pt/flow";
-import { InsnKind } from "@perfdata/intel-pt/x86";
+import { type BlockCache, type FlowDecoder, InsnKind, type PathTable } from "@perfdata/intel-pt";
 import type { PtTrace } from "../code/pt_trace.ts";
 import type { PtHistory } from "../code/pt_history.ts";
 import { isBranch, PathTurns, TURN_WORDS, usesPacket } from "../decode/pt_path_turns.ts";
@@ -10,7 +8,8 @@ import { EventSamples, type LeftOut } from "./pt_event_samples.ts";
 import { PebsRecord } from "./pt_pebs.ts";
 import { SampleMaker, type SamplesOptions } from "./pt_sample_maker.ts";
 import { SamplePeriod } from "./pt_sample_period.ts";
-import { KIND_FLAGS, PtSampleRows, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
+import { KIND_FLAGS } from "./pt_flow_codes.ts";
+import { PtSampleRows, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { SampleTrack } from "./pt_sample_track.ts";
 
 /** State that a part of a buffer's trace passes to the next part, and what was left out. */

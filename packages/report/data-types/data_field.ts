@@ -8,7 +8,7 @@ export const DEEPEST_FIELD = 32;
  *
  * @example
  * ```ts
- * import { fieldAt } from "@perfdata/report/data-field";
+ * import { fieldAt } from "@perfdata/report";
  * import { assertEquals } from "@std/assert";
  *
  * const int = { kind: "scalar", name: "int", size: 4, fields: [], target: undefined, meant: {} } as const;

@@ -1,7 +1,6 @@
-import { groupBy } from "@perfdata/format/es2024";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import type { Profile } from "@perfdata/profile/profile";
-import type { SymbolObject } from "@perfdata/symbols";
+import { floatAt, groupBy, intAt } from "@perfdata/format/bytes";
+import type { Profile } from "@perfdata/profile";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { DataField, DataType } from "@perfdata/symbols/dwarf";
 import type { DataTypes } from "./data_types.ts";
 import { addCount, type DataCount, TypeSums, type UnknownTypes } from "./type_sums.ts";

@@ -1,7 +1,7 @@
-import { numberAt } from "@perfdata/format/elements";
-import type { DataType, FunctionData } from "@perfdata/symbols/dwarf";
-import type { ObjectData } from "@perfdata/symbols/object-data";
-import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import { numberAt } from "@perfdata/format/bytes";
+import type { DataType, FunctionData, ObjectData } from "@perfdata/symbols/dwarf";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 import type { DataDecoder, DataInsn } from "./data_insn.ts";
 import { type FoundData, RegisterTypes } from "./register_types.ts";
 

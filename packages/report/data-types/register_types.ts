@@ -1,6 +1,11 @@
-import { shortAt } from "@perfdata/format/elements";
-import type { DataType, FunctionData, Variable, VariablePlace } from "@perfdata/symbols/dwarf";
-import type { ObjectData } from "@perfdata/symbols/object-data";
+import { shortAt } from "@perfdata/format/bytes";
+import type {
+  DataType,
+  FunctionData,
+  ObjectData,
+  Variable,
+  VariablePlace,
+} from "@perfdata/symbols/dwarf";
 import { DEEPEST_FIELD } from "./data_field.ts";
 import type { DataDecoder, DataInsn, MemoryOperand } from "./data_insn.ts";
 

@@ -1,5 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { TidTable } from "@perfdata/session/machine-tids";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import { TidTable } from "@perfdata/session";
 import { textRanks, Texts } from "../numbered_texts.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { intAt, numberAt } from "@perfdata/format/elements";
-import { StackTable } from "@perfdata/session/stacks";
+import { intAt, numberAt } from "@perfdata/format/bytes";
+import { StackTable } from "@perfdata/session";
 import { percentText } from "./function_text.ts";
 import { markedText, nameText } from "./function_keys.ts";
 import type { CountedCode, CountedSamples, FunctionTable } from "./functions.ts";

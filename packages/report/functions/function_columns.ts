@@ -1,4 +1,4 @@
-import type { DetailColumn } from "@perfdata/profile/sample-details";
+import type { DetailColumn } from "@perfdata/profile";
 
 /** One of {@link SORT_KEYS}. */
 export type SortKey =

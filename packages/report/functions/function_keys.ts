@@ -1,9 +1,14 @@
-import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/data-source";
-import { intAt, uintAt } from "@perfdata/format/elements";
-import { pmuOf } from "@perfdata/profile/chosen-event";
-import { markedName, UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import { machineName } from "@perfdata/session/guest-machines";
-import { BRANCH } from "@perfdata/session/run";
+import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/constants";
+import { intAt, uintAt } from "@perfdata/format/bytes";
+import {
+  DETAIL_COLUMNS,
+  type DetailColumn,
+  markedName,
+  pmuOf,
+  type SampleKeys,
+  UNVERIFIED_MARK,
+} from "@perfdata/profile";
+import { BRANCH, machineName } from "@perfdata/session";
 import type {
   BranchEnd,
   ContextColumn,
@@ -13,8 +18,6 @@ import type {
   SortKey,
 } from "./function_columns.ts";
 import type { FunctionTable } from "./functions.ts";
-import type { SampleKeys } from "@perfdata/profile/sample-collector";
-import { DETAIL_COLUMNS, type DetailColumn } from "@perfdata/profile/sample-details";
 import { textRanks } from "../numbered_texts.ts";
 
 export type * from "./function_columns.ts";

@@ -2,16 +2,11 @@
  * Requirements of a new `funcs` key, and errors if it does not declare the columns that it reads.
  */
 import { assertEquals, assertThrows } from "@std/assert";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import {
-  bytesSource,
-  emptyAttr,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
-import { PERF_SAMPLE_CPU, PERF_SAMPLE_IP, PERF_SAMPLE_TID } from "@perfdata/format/perf-event";
-import { runEngine } from "@perfdata/session/engine";
+import { SampleCollector } from "@perfdata/profile";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
+import { PERF_SAMPLE_CPU, PERF_SAMPLE_IP, PERF_SAMPLE_TID } from "@perfdata/format/constants";
+import { runEngine } from "@perfdata/session";
 import { FUNCTION_KEYS, type FunctionKey, sampleKeys, type SortKey } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";
 import { functions } from "./functions_of.ts";

@@ -1,13 +1,19 @@
-import { intAt } from "@perfdata/format/elements";
-import { type SampleCollector } from "@perfdata/profile/sample-collector";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { lookUpPlaces } from "@perfdata/session/look-up";
-import { ADDRESS_USE, type AddressedPlaces, PlaceUses } from "@perfdata/session/address-table";
-import { enlarge } from "@perfdata/format/enlarge";
-import { type Places, UNMAPPED } from "@perfdata/session/places";
-import { shortName } from "@perfdata/session/short-name";
-import type { LookUpProgress, SymbolTrust } from "@perfdata/session/symbolize";
-import type { Resolution, ResolvedFrame, SymbolResolver } from "@perfdata/symbols";
+import { enlarge, intAt } from "@perfdata/format/bytes";
+import type { SampleCollector } from "@perfdata/profile";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
+import {
+  ADDRESS_USE,
+  type AddressedPlaces,
+  lookUpPlaces,
+  type LookUpProgress,
+  type Places,
+  PlaceUses,
+  shortName,
+  type SymbolTrust,
+  UNMAPPED,
+} from "@perfdata/session";
+import type { Resolution, ResolvedFrame } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
 import type { FineColumn, NameColumn } from "./function_columns.ts";

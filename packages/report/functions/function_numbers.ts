@@ -1,14 +1,12 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
+import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
-import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
-import type { SymbolInfo } from "@perfdata/symbols/symbol-table";
-import { enlarge } from "@perfdata/format/enlarge";
-import { addressToHex } from "@perfdata/symbols/address";
+} from "@perfdata/format/constants";
+import { addressToHex, type Resolution, type ResolvedFrame } from "@perfdata/symbols/resolver";
+import type { SymbolInfo } from "@perfdata/symbols";
 import { textRanks } from "../numbered_texts.ts";
 
 /** Level of a function: the character code of perf's letter. */

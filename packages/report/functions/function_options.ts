@@ -1,4 +1,4 @@
-import type { LookUpProgress } from "@perfdata/session/symbolize";
+import type { LookUpProgress } from "@perfdata/session";
 import type { DataTypes } from "../data-types/data_types.ts";
 import type { SortKey } from "./function_columns.ts";
 

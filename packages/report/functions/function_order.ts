@@ -1,4 +1,4 @@
-import { uintAt } from "@perfdata/format/elements";
+import { uintAt } from "@perfdata/format/bytes";
 import type { OrderColumn } from "./function_columns.ts";
 import { FUNCTION_KEYS, keyOrder } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";

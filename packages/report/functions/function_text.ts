@@ -1,16 +1,14 @@
-import { uintAt } from "@perfdata/format/elements";
-import { visible } from "@perfdata/format/visible";
-import { shortNames } from "@perfdata/profile/short-names";
+import { jsonLine, uintAt, visible } from "@perfdata/format/bytes";
+import { shortNames } from "@perfdata/profile";
 import { type FunctionKey, keyValue } from "./function_keys.ts";
 import type { FunctionTable } from "./functions.ts";
-import { jsonLine } from "../json_line.ts";
 
 /**
  * A share in percent with two digits, rounded as in C: ties to even.
  *
  * @example
  * ```ts
- * import { percentText } from "@perfdata/report/function-text";
+ * import { percentText } from "@perfdata/report";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([1 / 32, 3 / 32, 2 / 3].map(percentText), ["3.12", "9.38", "66.67"]);

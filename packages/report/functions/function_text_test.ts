@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { SampleCollector } from "@perfdata/profile";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { functionTable } from "./functions.ts";
 import { functionText, percentText } from "./function_text.ts";
 

@@ -1,16 +1,17 @@
-import { groupBy } from "@perfdata/format/es2024";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { enlarge, floatAt, groupBy, intAt, numberAt } from "@perfdata/format/bytes";
+import {
+  type EventTotal,
+  type JoinedEvents,
+  joinedEvents,
+  NodeTable,
+  SampleCollector,
+  type SampleDetails,
+} from "@perfdata/profile";
 import type { DataAccess } from "../data-types/data_types.ts";
 import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_sums.ts";
 import { CommTable } from "./comm_table.ts";
-import { enlarge } from "@perfdata/format/enlarge";
-import { type JoinedEvents, joinedEvents } from "@perfdata/profile/chosen-event";
-import { NodeTable } from "@perfdata/profile/node-table";
-import { SampleHistogram } from "@perfdata/session/sample-histogram";
-import type { SymbolTrust } from "@perfdata/session/symbolize";
+import { SampleHistogram, type SymbolTrust } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
-import type { SampleDetails } from "@perfdata/profile/sample-details";
 import type { ContextColumn, End, NameColumn } from "./function_columns.ts";
 import { type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
@@ -22,7 +23,6 @@ import {
   type NameNeeds,
   PlaceNames,
 } from "./function_names.ts";
-import type { EventTotal } from "@perfdata/profile/sample-collector";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
@@ -627,7 +627,7 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
  * import { functionTable } from "@perfdata/report";
- * import { runEngine } from "@perfdata/session/engine";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);

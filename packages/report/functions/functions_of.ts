@@ -1,6 +1,7 @@
-import type { Diagnostics, PerfDataReader } from "@perfdata/format";
-import { SampleCollector } from "@perfdata/profile/sample-collector";
-import { type EngineOptions, runEngine } from "@perfdata/session/engine";
+import type { Diagnostics } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { SampleCollector } from "@perfdata/profile";
+import { type EngineOptions, runEngine } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { FunctionOptions, FunctionRow } from "./functions.ts";
 import { areOfBranches, areOfMemory, sampleKeys } from "./function_keys.ts";
@@ -15,7 +16,7 @@ export interface NamedFunctionRow extends FunctionRow {
 /** Options of {@link functions}. */
 export interface FunctionsOptions extends FunctionOptions {
   /**
-   * Finds symbols: `openResolver()` of `@perfdata/symbols/open-resolver` reads this machine's
+   * Finds symbols: `openResolver()` of `@perfdata/symbols/files` reads this machine's
    * files. Without it, functions are addresses.
    */
   readonly symbols?: SymbolResolver;

@@ -1,4 +1,5 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import type { FunctionOptions } from "./function_options.ts";
 import { functions, type FunctionsOptions, type NamedFunctionRow } from "./functions_of.ts";

@@ -1,4 +1,5 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { assertEquals } from "@std/assert";
 import { eventsRecording } from "../../../fixtures/synthesize/events.ts";
 import { functions, type FunctionsOptions } from "./functions_of.ts";

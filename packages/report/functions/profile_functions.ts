@@ -1,10 +1,8 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { FUNCTION_KIND, type Profile, totals } from "@perfdata/profile/profile";
-import { UNMAPPED } from "@perfdata/session/places";
-import { SampleHistogram } from "@perfdata/session/sample-histogram";
-import type { Resolution, ResolvedFrame } from "@perfdata/symbols";
-import { unresolved } from "@perfdata/symbols/resolution";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
+import { FUNCTION_KIND, type Profile, totals } from "@perfdata/profile";
+import { SampleHistogram, UNMAPPED } from "@perfdata/session";
+import { type Resolution, type ResolvedFrame, unresolved } from "@perfdata/symbols/resolver";
 import { keysOf } from "./function_keys.ts";
 import { type CodePlaces, type LookedUpPlaces, PlaceNames } from "./function_names.ts";
 import {
@@ -36,7 +34,7 @@ export interface ProfileFunctions {
  * @example
  * ```ts
  * import { ProfileBuilder } from "@perfdata/profile";
- * import { profileFunctions } from "@perfdata/report/profile-functions";
+ * import { profileFunctions } from "@perfdata/report";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });

@@ -1,4 +1,4 @@
-import { floatAt, uintAt } from "@perfdata/format/elements";
+import { floatAt, uintAt } from "@perfdata/format/bytes";
 import type { OrderColumn } from "./function_columns.ts";
 
 /**

@@ -1,6 +1,5 @@
 /** Functions of a profile that is small enough for output worked out by hand. */
-import { ProfileBuilder } from "@perfdata/profile/profile-builder";
-import type { Profile } from "@perfdata/profile/profile";
+import { type Profile, ProfileBuilder } from "@perfdata/profile";
 import { assertEquals, assertThrows } from "@std/assert";
 import type { FunctionOptions } from "./function_options.ts";
 import { functionCells, functionCsvColumns, functionText } from "./function_text.ts";

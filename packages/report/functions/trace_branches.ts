@@ -1,20 +1,11 @@
-import { withoutReferenceSymbol } from "@perfdata/session/short-name";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { NodeTable } from "@perfdata/profile/node-table";
+import { BRANCH, SampleHistogram, withoutReferenceSymbol } from "@perfdata/session";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
+import { type EventTotal, NodeTable, type SampleKeys } from "@perfdata/profile";
 import type { PtCode, PtHistory } from "@perfdata/pt/code";
-import {
-  IP_FLAG,
-  type PtSampleRows,
-  SAMPLE,
-  SAMPLE_WORD,
-  SAMPLE_WORDS,
-} from "@perfdata/pt/samples";
-import { BRANCH } from "@perfdata/session/run";
-import { SampleHistogram } from "@perfdata/session/sample-histogram";
+import { IP_FLAG, type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
 import type { LookedUpCode } from "./function_names.ts";
 import type { CountedCode, CountedSamples } from "./functions.ts";
-import type { EventTotal, SampleKeys } from "@perfdata/profile/sample-collector";
 
 /**
  * Counts the branches of an Intel PT trace like those of branch stacks: each taken branch is a

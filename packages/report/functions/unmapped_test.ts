@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { functions } from "./functions_of.ts";
 
 Deno.test("functions: an unmapped address is one row, even if it was sampled in several modes", async () => {

@@ -22,8 +22,7 @@ function share(part: number, all: number): string {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { adviceOf } from "@perfdata/report/advice";
- * import { recordingInfo } from "@perfdata/report/info";
+ * import { adviceOf, recordingInfo } from "@perfdata/report/figures";
  * import { assertEquals } from "@std/assert";
  *
  * const file = bytesSource(await Deno.readFile("fixtures/recorded/two-events.perf.data"));

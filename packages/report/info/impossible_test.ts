@@ -1,4 +1,5 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { assertEquals, assertMatch } from "@std/assert";
 import { type Impossible, impossibleRecording } from "../../../fixtures/synthesize/impossible.ts";
 import { infoLines } from "./info_text.ts";

@@ -1,15 +1,19 @@
-import { rulingPeriodText } from "@perfdata/session/ruling-period";
-import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
+import {
+  type Engine,
+  type EngineOptions,
+  recordedFeatures,
+  rulingPeriodText,
+  runEngine,
+  sharedBuildIdTexts,
+} from "@perfdata/session";
 import {
   FEATURE_NAMES,
   HEADER_CLOCK_DATA,
   HEADER_CMDLINE,
   HEADER_DIR_FORMAT,
-} from "@perfdata/format/feature-names";
-import { type PerfDataReader } from "@perfdata/format";
-import { type Engine, type EngineOptions, runEngine } from "@perfdata/session/engine";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
-import { PERF_AUXTRACE_NAMES } from "@perfdata/user-records/auxtrace-info";
+} from "@perfdata/format/constants";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
 import { emptyInfo, type EventInfo, InfoCounts, type StackInfo } from "./info_counts.ts";
 
 export type { EventInfo, StackInfo } from "./info_counts.ts";
@@ -107,7 +111,7 @@ const WANTED: ReadonlySet<number> = new Set([
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { recordingInfo } from "@perfdata/report/info";
+ * import { recordingInfo } from "@perfdata/report/figures";
  * import { assertEquals } from "@std/assert";
  *
  * const file = bytesSource(await Deno.readFile("fixtures/recorded/two-events.perf.data"));

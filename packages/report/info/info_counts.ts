@@ -1,38 +1,43 @@
-import { LostRecords } from "@perfdata/session/lost-records";
+import {
+  CHOSEN,
+  type Consumer,
+  type Engine,
+  FarTimes,
+  isGuestMode,
+  type JoinedNumbers,
+  LostRecords,
+  type Needs,
+  type Run,
+  type Shareable,
+  streamFeature,
+  type TimePart,
+  TimeSpan,
+  type TimesPart,
+} from "@perfdata/session";
 import {
   KERNEL_RECORDS,
+  layoutOf,
   type PerfDataReader,
   type RecordBatch,
   RecordCodec,
-} from "@perfdata/format";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import {
-  PERF_RECORD_MISC_CPUMODE_MASK,
-  PERF_SAMPLE_BRANCH_STACK,
-  PERF_SAMPLE_STACK_USER,
-  PERF_SAMPLE_WEIGHT,
-  PERF_SAMPLE_WEIGHT_STRUCT,
-} from "@perfdata/format/perf-event";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { enlarge } from "@perfdata/format/enlarge";
+  SampleFields,
+} from "@perfdata/format/records";
+import { enlarge, floatAt, intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { layoutOf } from "@perfdata/format/struct";
-import { isGuestMode } from "@perfdata/session/guest-machines";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { CHOSEN, type Run } from "@perfdata/session/run";
-import { streamFeature } from "@perfdata/session/stream-feature";
-import { FarTimes, type TimesPart } from "@perfdata/session/far-times";
-import { type TimePart, TimeSpan } from "@perfdata/session/time-span";
-import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_STACK_USER,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+} from "@perfdata/format/constants";
 import { AUXTRACE, USER_RECORDS } from "@perfdata/user-records";
 
 // Offsets of the fields of an AUXTRACE record.

@@ -1,5 +1,5 @@
 // Uses Deno's workers. Most other modules of this package run in any JavaScript runtime.
-import type { Workers } from "@perfdata/session/engine";
+import type { Workers } from "@perfdata/session";
 import { InfoCounts } from "./info_counts.ts";
 
 /**

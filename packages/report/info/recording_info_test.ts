@@ -1,6 +1,7 @@
 /** The summary of a few records laid out by hand. */
-import { bytesSource, emptyAttr, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { bytesSource } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { assertEquals } from "@std/assert";
 import { asFile, type Item } from "../../../fixtures/synthesize/recording.ts";
 import { Overview, type OverviewRow } from "../processes.ts";

@@ -1,17 +1,24 @@
-import { NodeTable } from "@perfdata/profile/node-table";
-import { LostRecords } from "@perfdata/session/lost-records";
-import { intAt } from "@perfdata/format/elements";
+import { NodeTable } from "@perfdata/profile";
+import {
+  ADDRESS_USE,
+  CHOSEN,
+  type Consumer,
+  type Engine,
+  type FieldPlace,
+  LostRecords,
+  type Needs,
+  PlaceUses,
+  RelativeTime,
+  type Run,
+  type SymbolTrust,
+  Tracepoints,
+} from "@perfdata/session";
+import { intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
-import { RelativeTime } from "@perfdata/session/relative-time";
-import { CHOSEN, type Run } from "@perfdata/session/run";
-import type { SymbolTrust } from "@perfdata/session/symbolize";
-import { type FieldPlace, Tracepoints } from "@perfdata/session/tracepoints";
+} from "@perfdata/format/constants";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { type LookedUpPlaces, lookUpUses } from "../functions/function_names.ts";
 
@@ -191,8 +198,8 @@ interface Waiting {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { LockContention } from "@perfdata/report/lock-contention";
- * import { runEngine } from "@perfdata/session/engine";
+ * import { LockContention } from "@perfdata/report/contention";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const file = bytesSource(await Deno.readFile("fixtures/recorded/callchain.perf.data"));

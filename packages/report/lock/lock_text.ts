@@ -1,4 +1,4 @@
-import { visible } from "@perfdata/format/visible";
+import { visible } from "@perfdata/format/bytes";
 import type { LockCaller, LockThread, WaitSums } from "./lock_contention.ts";
 
 /** Formats a duration in its largest unit, with two decimals. */
@@ -21,7 +21,7 @@ const HEAD = "CONTENDED  TOTAL WAIT         MAX         MIN         AVG";
  *
  * @example
  * ```ts
- * import { lockCallerLines } from "@perfdata/report/lock-text";
+ * import { lockCallerLines } from "@perfdata/report/contention";
  * import { assertEquals } from "@std/assert";
  *
  * const [, row] = lockCallerLines([{

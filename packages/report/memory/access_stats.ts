@@ -75,7 +75,7 @@ const HOPS = 7 << 11;
  *
  * @example
  * ```ts
- * import { ACCESS_COUNTERS, countAccess } from "@perfdata/report/access-stats";
+ * import { ACCESS_COUNTERS, countAccess } from "@perfdata/report/contention";
  * import { assertEquals } from "@std/assert";
  *
  * const numbers = new Float64Array(ACCESS_COUNTERS.length);

@@ -1,19 +1,28 @@
-import type { PerfEvent } from "@perfdata/format";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import { PERF_SAMPLE_DATA_SRC, PERF_SAMPLE_WEIGHT_STRUCT } from "@perfdata/format/perf-event";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { NodeTable } from "@perfdata/profile/node-table";
-import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { CHOSEN, type Run } from "@perfdata/session/run";
-import type { JoinedNumbers, Shareable } from "@perfdata/session/workers";
-import { streamFeature } from "@perfdata/session/stream-feature";
-import type { SymbolTrust } from "@perfdata/session/symbolize";
+import { type PerfEvent, SampleFields } from "@perfdata/format/records";
+import { enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
+import {
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+} from "@perfdata/format/constants";
+import { NodeTable } from "@perfdata/profile";
+import {
+  ADDRESS_USE,
+  CHOSEN,
+  type Consumer,
+  type Engine,
+  type JoinedNumbers,
+  type Needs,
+  PlaceUses,
+  recordedMemory,
+  recordedNodes,
+  type Run,
+  type Shareable,
+  streamFeature,
+  type SymbolTrust,
+} from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { addressToHex } from "@perfdata/symbols/address";
-import { recordedMemory, recordedNodes } from "@perfdata/session/cpu-topology";
+import { addressToHex } from "@perfdata/symbols/resolver";
 import { lookUpUses, PlaceNames } from "../functions/function_names.ts";
 import {
   ACCESS_COUNTERS,

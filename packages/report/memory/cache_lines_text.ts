@@ -1,5 +1,5 @@
-import { markedName } from "@perfdata/profile/profile";
-import { visible } from "@perfdata/format/visible";
+import { markedName } from "@perfdata/profile";
+import { visible } from "@perfdata/format/bytes";
 import { percentText } from "../functions/function_text.ts";
 import type { ACCESS_WEIGHTS, AccessCounter } from "./access_stats.ts";
 import {
@@ -65,9 +65,7 @@ function table(rows: readonly (readonly string[])[], right: number): string[] {
  *
  * @example
  * ```ts
- * import { ACCESS_COUNTERS } from "@perfdata/report/access-stats";
- * import { type AccessSums } from "@perfdata/report/cache-lines";
- * import { cacheLineText } from "@perfdata/report/cache-lines-text";
+ * import { ACCESS_COUNTERS, type AccessSums, cacheLineText } from "@perfdata/report/contention";
  * import { assertEquals } from "@std/assert";
  *
  * const total = Object.fromEntries(ACCESS_COUNTERS.map((name) => [name, 0])) as AccessSums;

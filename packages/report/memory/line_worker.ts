@@ -1,9 +1,8 @@
 // Uses Deno's files: a worker thread that counts cache lines (see cache_lines.ts).
-import { openSource } from "@perfdata/format/file-source";
-import { guardHeap } from "@perfdata/format/heap-guard";
-import type { Engine } from "@perfdata/session/engine";
+import { guardHeap, openSource } from "@perfdata/format/files";
+import type { Engine } from "@perfdata/session";
 import { serveBlocks } from "@perfdata/session/workers";
-import type { OpenResolverOptions } from "@perfdata/symbols/open-resolver";
+import type { OpenResolverOptions } from "@perfdata/symbols/files";
 import { CacheLines, type COALESCED } from "./cache_lines.ts";
 
 /** Input of the worker. */
@@ -19,7 +18,7 @@ serveBlocks<LineAbout>({
   open: (path) => openSource(path),
   make: ({ by }) => new CacheLines(by),
   unwind: async ({ symbols }, { recorded }: Engine) => {
-    const { openResolver } = await import("@perfdata/symbols/open-resolver");
+    const { openResolver } = await import("@perfdata/symbols/files");
     return openResolver({ ...symbols, machine: recorded });
   },
 });

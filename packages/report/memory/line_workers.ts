@@ -1,5 +1,5 @@
 // Uses Deno's workers. Most other modules of this package run in any JavaScript runtime.
-import type { Workers } from "@perfdata/session/engine";
+import type { Workers } from "@perfdata/session";
 import { CacheLines } from "./cache_lines.ts";
 import type { LineAbout } from "./line_worker.ts";
 export type { LineAbout } from "./line_worker.ts";

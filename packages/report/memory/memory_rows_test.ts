@@ -1,6 +1,7 @@
 /** Reports of a few memory accesses laid out by hand. */
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { SymbolResolver } from "@perfdata/symbols";
 import { assertEquals } from "@std/assert";
 import {

@@ -1,18 +1,15 @@
 /** Says which names, numbers and times a recording has, for filters that match nothing. */
-import { intAt } from "@perfdata/format/elements";
-import { HEADER_STAT } from "@perfdata/format/feature-names";
-import type { PerfDataReader } from "@perfdata/format/reader";
-import { KERNEL_RECORD_NAMES, USER_RECORD_NAMES } from "@perfdata/format/record-names";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { intAt } from "@perfdata/format/bytes";
 import {
-  PERF_AUXTRACE_ARM_SPE,
-  PERF_AUXTRACE_INTEL_PT,
-} from "@perfdata/user-records/auxtrace-info";
+  HEADER_STAT,
+  KERNEL_RECORD_NAMES,
+  PERF_RECORD_SAMPLE,
+  USER_RECORD_NAMES,
+} from "@perfdata/format/constants";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { PERF_AUXTRACE_ARM_SPE, PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { readAuxTrace } from "@perfdata/session/auxtrace";
-import { runEngine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
-import { namesSeen, numberList } from "@perfdata/session/name-list";
-import type { NameTest } from "@perfdata/session/name-words";
+import { namesSeen, type NameTest, numberList, type Run, runEngine } from "@perfdata/session";
 
 /** Most names or ranges that a message lists. */
 const LISTED = 6;

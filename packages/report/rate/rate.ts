@@ -1,7 +1,17 @@
-import type { PerfDataReader, PerfEvent } from "@perfdata/format";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { IdMap } from "@perfdata/format/id-map";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import {
+  layoutOf,
+  LOST,
+  type PerfDataReader,
+  type PerfEvent,
+  prefixSize,
+  READ,
+  type ReadLayout,
+  readLayout,
+  SampleFields,
+  THROTTLE,
+  trailerEnd,
+} from "@perfdata/format/records";
+import { floatAt, IdMap, intAt, numberAt } from "@perfdata/format/bytes";
 import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_ID_INDEX,
@@ -11,21 +21,19 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
-} from "@perfdata/format/record-types";
-import { trailerEnd } from "@perfdata/format/record";
-import { LOST, READ, THROTTLE } from "@perfdata/format/records";
-import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import { ID_INDEX, idIndexEntry } from "@perfdata/user-records/id-index";
-import { CounterValues, countsPerThread } from "@perfdata/session/counter-values";
+  PERF_SAMPLE_READ,
+} from "@perfdata/format/constants";
+import { ID_INDEX, idIndexEntry } from "@perfdata/user-records";
 import {
   type Consumer,
+  CounterValues,
+  countsPerThread,
   type Engine,
   type EngineOptions,
+  lostSamples,
+  type Run,
   runEngine,
-} from "@perfdata/session/engine";
-import { lostSamples } from "@perfdata/session/lost-records";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/session";
 import type { RatePoint } from "./rate_stream.ts";
 import { RateStreams } from "./rate_streams.ts";
 
@@ -475,8 +483,8 @@ function rateEvent(event: PerfEvent, name: string): RateEvent {
  *   PerfDataReader,
  *   PerfDataWriter,
  * } from "@perfdata/format";
- * import { PERF_SAMPLE_PERIOD, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
- * import { analyzeRate } from "@perfdata/report";
+ * import { PERF_SAMPLE_PERIOD, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
+ * import { analyzeRate } from "@perfdata/report/figures";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

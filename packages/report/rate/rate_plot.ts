@@ -1,4 +1,4 @@
-import { numberAt } from "@perfdata/format/elements";
+import { numberAt } from "@perfdata/format/bytes";
 import type { RateEvent, RateIncident } from "./rate.ts";
 import type { RatePoint } from "./rate_stream.ts";
 import { type PlotSeries, timePlot } from "../time_plot.ts";
@@ -26,7 +26,7 @@ interface Kept {
  *
  * @example
  * ```ts
- * import { RatePlot } from "@perfdata/report/rate-plot";
+ * import { RatePlot } from "@perfdata/report/figures";
  * import { assertMatch } from "@std/assert";
  *
  * const plot = new RatePlot();

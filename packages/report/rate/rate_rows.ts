@@ -1,5 +1,4 @@
-import { numberAt } from "@perfdata/format/elements";
-import { snakeKeys } from "../json_line.ts";
+import { numberAt, snakeKeys } from "@perfdata/format/bytes";
 import type { RateIncident, RateReport } from "./rate.ts";
 import type { RatePoint, RateStreamSummary } from "./rate_stream.ts";
 

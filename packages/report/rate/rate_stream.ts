@@ -91,7 +91,7 @@ export interface RateStreamSummary {
  *
  * @example
  * ```ts
- * import { RateStream } from "@perfdata/report/rate-stream";
+ * import { RateStream } from "@perfdata/report/figures";
  * import { assertEquals } from "@std/assert";
  *
  * const stream = new RateStream(0, 2, -1, "read");

@@ -1,6 +1,5 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import { NodeTable } from "@perfdata/profile/node-table";
+import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
+import { NodeTable } from "@perfdata/profile";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
 /** Flags of a counter's only sample. */

@@ -1,14 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals, assertMatch } from "@std/assert";
+import { bytesSource, jsonLine, memorySink } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
   PerfDataReader,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import {
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
@@ -19,10 +18,9 @@ import {
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { analyzeRate, type RateIncident } from "./rate.ts";
 import { RatePlot } from "./rate_plot.ts";
-import { jsonLine } from "../json_line.ts";
 import { incidentRow, rateLines, rateRow } from "./rate_rows.ts";
 import type { RatePoint } from "./rate_stream.ts";
 

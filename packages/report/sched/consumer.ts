@@ -1,10 +1,11 @@
-import type { Consumer, Engine } from "@perfdata/session/engine";
 import {
+  type Consumer,
   type ContextSwitch,
+  type Engine,
+  type Run,
   SchedulerEvents,
   type SchedulerListener,
-} from "@perfdata/session/intervals";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/session";
 
 /** Reads the scheduler's events in time order: base class of its views. */
 export abstract class SchedulerConsumer implements Consumer, SchedulerListener {

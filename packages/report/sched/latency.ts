@@ -1,4 +1,4 @@
-import type { ContextSwitch } from "@perfdata/session/intervals";
+import type { ContextSwitch } from "@perfdata/session";
 import { SchedulerConsumer } from "./consumer.ts";
 
 /** Waits for a CPU of threads with the same name, in ns since the first event. */
@@ -71,9 +71,15 @@ class Thread {
  *
  * @example
  * ```ts
- * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
- * import { SchedulerLatency } from "@perfdata/report/sched-latency";
- * import { runEngine } from "@perfdata/session/engine";
+ * import {
+ *   bytesSource,
+ *   emptyAttr,
+ *   memorySink,
+ *   PerfDataReader,
+ *   PerfDataWriter,
+ * } from "@perfdata/format";
+ * import { SchedulerLatency } from "@perfdata/report/contention";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

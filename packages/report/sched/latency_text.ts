@@ -1,5 +1,5 @@
 import type { LatencyRow } from "./latency.ts";
-import { visible } from "@perfdata/format/visible";
+import { visible } from "@perfdata/format/bytes";
 
 const LINE = ` ${"-".repeat(139)}`;
 const HEAD =
@@ -25,7 +25,7 @@ function moment(base: bigint, ns: number): string {
  *
  * @example
  * ```ts
- * import { latencyLines } from "@perfdata/report/sched-latency-text";
+ * import { latencyLines } from "@perfdata/report/contention";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(latencyLines([], 0n).at(-2), "  TOTAL:                |      0.000 ms |        0 |");

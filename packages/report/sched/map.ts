@@ -1,18 +1,13 @@
-import { intAt } from "@perfdata/format/elements";
-import { HEADER_NRCPUS } from "@perfdata/format/feature-names";
+import { intAt, visible } from "@perfdata/format/bytes";
 import {
+  HEADER_NRCPUS,
   PERF_RECORD_COMM,
   PERF_RECORD_FORK,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
-import { COMM, FORK } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
-import { visible } from "@perfdata/format/visible";
-import type { Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
-import { streamFeature } from "@perfdata/session/stream-feature";
-import type { ContextSwitch } from "@perfdata/session/intervals";
+} from "@perfdata/format/constants";
+import { COMM, FORK, layoutOf } from "@perfdata/format/records";
+import { type ContextSwitch, type Engine, type Run, streamFeature } from "@perfdata/session";
 import { SchedulerConsumer } from "./consumer.ts";
 
 const NAME = layoutOf(COMM);
@@ -145,7 +140,7 @@ export class SchedulerMap extends SchedulerConsumer {
  *
  * @example
  * ```ts
- * import { mapLine } from "@perfdata/report/sched-map";
+ * import { mapLine } from "@perfdata/report/contention";
  * import { assertEquals } from "@std/assert";
  *
  * const row = { time: 1_500_000_000n, cpu: 1, cpus: ["A0", "."], tid: 0, comm: "swapper", isNew: true };

@@ -1,5 +1,6 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { runEngine } from "@perfdata/session/engine";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { runEngine } from "@perfdata/session";
 import { assertEquals } from "@std/assert";
 import { schedulerRecording } from "../../session/intervals/testing.ts";
 import { mapLine, SchedulerMap, type SchedulerMapRow } from "./map.ts";

@@ -1,6 +1,5 @@
-import { intAt } from "@perfdata/format/elements";
-import type { Run } from "@perfdata/session/run";
-import type { ContextSwitch } from "@perfdata/session/intervals";
+import { intAt } from "@perfdata/format/bytes";
+import type { ContextSwitch, Run } from "@perfdata/session";
 import { SchedulerConsumer } from "./consumer.ts";
 
 /** A loss of records reported by the kernel. */

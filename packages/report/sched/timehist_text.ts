@@ -7,9 +7,9 @@ import {
   putDecimal4,
   putDecimal64,
   restOfSeconds,
+  visible,
   wholeSeconds,
-} from "@perfdata/format/text-bytes";
-import { visible } from "@perfdata/format/visible";
+} from "@perfdata/format/bytes";
 import type { Timehist, TimehistLoss, TimehistRow } from "./timehist.ts";
 
 /** The lines above the rows. */
@@ -42,7 +42,7 @@ interface Cell {
  *
  * @example
  * ```ts
- * import { TimehistText } from "@perfdata/report/sched-timehist-text";
+ * import { TimehistText } from "@perfdata/report/contention";
  * import { assertEquals } from "@std/assert";
  *
  * const names = { comm: () => "sh", baseHi: 0, baseLo: 1_500_000_000 };

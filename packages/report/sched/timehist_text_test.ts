@@ -1,4 +1,4 @@
-import { visible } from "@perfdata/format/visible";
+import { visible } from "@perfdata/format/bytes";
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { TimehistRow } from "./timehist.ts";

@@ -1,7 +1,5 @@
-import { intAt } from "@perfdata/format/elements";
-import { visible } from "@perfdata/format/visible";
-import type { Run } from "@perfdata/session/run";
-import type { ContextSwitch } from "@perfdata/session/intervals";
+import { intAt, visible } from "@perfdata/format/bytes";
+import type { ContextSwitch, Run } from "@perfdata/session";
 import { SchedulerConsumer } from "./consumer.ts";
 
 /** A waiting thread with the thread that woke it; durations in ns. */
@@ -58,8 +56,8 @@ const INTERRUPT = -3;
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { Wakeups } from "@perfdata/report/sched-wakeups";
- * import { runEngine } from "@perfdata/session/engine";
+ * import { Wakeups } from "@perfdata/report/contention";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const file = bytesSource(await Deno.readFile("fixtures/recorded/callchain.perf.data"));

@@ -1,4 +1,4 @@
-import type { Run } from "@perfdata/session/run";
+import type { Run } from "@perfdata/session";
 import { assertEquals } from "@std/assert";
 import { wakeupLines, Wakeups } from "./wakeups.ts";
 

@@ -1,29 +1,28 @@
-import { type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format";
-import { numberAt } from "@perfdata/format/elements";
+import { type PerfDataReader, type PerfEvent, RecordCodec } from "@perfdata/format/records";
+import { numberAt } from "@perfdata/format/bytes";
 import type { CommandLine } from "@perfdata/format/features";
-import { HEADER_CMDLINE, HEADER_VERSION } from "@perfdata/format/feature-names";
 import {
+  HEADER_CMDLINE,
+  HEADER_VERSION,
   PERF_RECORD_CPU_MAP,
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_STAT,
   PERF_RECORD_STAT_CONFIG,
   PERF_RECORD_STAT_ROUND,
   PERF_RECORD_THREAD_MAP,
-} from "@perfdata/format/record-types";
-import { EventNames } from "@perfdata/session/event-names";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
-import { streamFeature } from "@perfdata/session/stream-feature";
-import { CPU_MAP, cpusOf } from "@perfdata/user-records/cpu-map";
-import { EVENT_UPDATE } from "@perfdata/user-records/event-update";
-import { STAT, STAT_CONFIG, STAT_ROUND } from "@perfdata/user-records/stat";
-import { THREAD_MAP } from "@perfdata/user-records/thread-map";
+} from "@perfdata/format/constants";
 import {
   type CpuCache,
   type CpuPlace,
+  EventNames,
   recordedCaches,
   recordedCpus,
+  recordedFeatures,
   recordedNodes,
-} from "@perfdata/session/cpu-topology";
+  streamFeature,
+} from "@perfdata/session";
+import { CPU_MAP, cpusOf, EVENT_UPDATE } from "@perfdata/user-records/metadata";
+import { STAT, STAT_CONFIG, STAT_ROUND, THREAD_MAP } from "@perfdata/user-records";
 import {
   type MetricEvent,
   metricsOf,
@@ -502,7 +501,7 @@ class StatPass {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { analyzeStat } from "@perfdata/report/stat";
+ * import { analyzeStat } from "@perfdata/report/figures";
  * import { assertEquals } from "@std/assert";
  *
  * const file = bytesSource(await Deno.readFile("fixtures/recorded/stat.perf.data"));

@@ -1,4 +1,4 @@
-import type { PerfEventAttr } from "@perfdata/format";
+import type { PerfEventAttr } from "@perfdata/format/records";
 
 /** The properties of an event that metrics need. */
 export interface MetricEvent {
@@ -56,7 +56,7 @@ const TOPDOWN: ReadonlyMap<string, string> = new Map([
  *
  * @example
  * ```ts
- * import { statRole } from "@perfdata/report/stat-metrics";
+ * import { statRole } from "@perfdata/report/figures";
  * import { emptyAttr } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *
@@ -152,7 +152,7 @@ const RATIOS: ReadonlyMap<string, Ratio> = new Map<string, Ratio>([
  *
  * @example
  * ```ts
- * import { metricSums, metricsOf } from "@perfdata/report/stat-metrics";
+ * import { metricsOf, metricSums } from "@perfdata/report/figures";
  * import { emptyAttr } from "@perfdata/format";
  * import { assertEquals } from "@std/assert";
  *

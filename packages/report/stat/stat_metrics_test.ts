@@ -1,4 +1,4 @@
-import { emptyAttr } from "@perfdata/format";
+import { emptyAttr } from "@perfdata/format/records";
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { type MetricEvent, metricsOf, metricSums, statRole } from "./stat_metrics.ts";
 

@@ -19,7 +19,7 @@ interface Point {
  *
  * @example
  * ```ts
- * import { StatPlot } from "@perfdata/report/stat-plot";
+ * import { StatPlot } from "@perfdata/report/figures";
  * import { assertMatch } from "@std/assert";
  *
  * const plot = new StatPlot();

@@ -1,5 +1,6 @@
-import { bytesSource, emptyAttr, PerfDataReader } from "@perfdata/format";
-import { HEADER_CMDLINE, HEADER_VERSION } from "@perfdata/format/feature-names";
+import { bytesSource } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader } from "@perfdata/format/records";
+import { HEADER_CMDLINE, HEADER_VERSION } from "@perfdata/format/constants";
 import { assertEquals } from "@std/assert";
 import { asFile, type Entry, type Item } from "../../../fixtures/synthesize/recording.ts";
 import { analyzeStat, type StatCounts, type StatOptions, type StatReport } from "./stat.ts";

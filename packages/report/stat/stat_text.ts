@@ -1,4 +1,4 @@
-import { visible } from "@perfdata/format/visible";
+import { visible } from "@perfdata/format/bytes";
 import type { StatCounts, StatGrouping, StatReport, StatRow } from "./stat.ts";
 import type { StatMetric } from "./stat_metrics.ts";
 
@@ -87,7 +87,7 @@ function rowLines(row: StatRow, by: StatGrouping, prefix: string, unitWidth: num
  *
  * @example
  * ```ts
- * import { StatText } from "@perfdata/report/stat-text";
+ * import { StatText } from "@perfdata/report/figures";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new StatText();

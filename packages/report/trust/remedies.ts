@@ -1,6 +1,6 @@
 /** The table of remedies: what to do for each reason of an address without a function. */
-import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
-import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
+import type { ObjectTrust, SymbolTrust } from "@perfdata/session";
+import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/resolver";
 
 /** Remedy for callers at unmapped addresses. */
 const CALLERS = "record callers with --call-graph dwarf, or build with -fno-omit-frame-pointer";

@@ -1,6 +1,6 @@
 /** Remedies for missing names, by reason. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { UNRESOLVED_CAUSES } from "@perfdata/symbols/trust-report";
+import { UNRESOLVED_CAUSES } from "@perfdata/symbols/resolver";
 import { remediesOf, remedyOf } from "./remedies.ts";
 import { trustedObject as object } from "./trust_testing.ts";
 

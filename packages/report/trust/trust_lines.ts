@@ -1,7 +1,7 @@
 /** How far names can be trusted, as lines for messages. */
-import { UNVERIFIED_MARK } from "@perfdata/profile/profile";
-import type { SymbolTrust } from "@perfdata/session/symbols";
-import { CONTESTED_MAP } from "@perfdata/symbols/trust-report";
+import { UNVERIFIED_MARK } from "@perfdata/profile";
+import type { SymbolTrust } from "@perfdata/session";
+import { CONTESTED_MAP } from "@perfdata/symbols/resolver";
 import { remedyText } from "./remedies.ts";
 
 /** Refused files with the reason, and errors in used files, each once. */

@@ -1,6 +1,6 @@
 /** Lines and tables about trust in objects laid out by hand. */
 import { assertEquals } from "@std/assert";
-import type { ObjectTrust, SymbolTrust } from "@perfdata/session/symbols";
+import type { ObjectTrust, SymbolTrust } from "@perfdata/session";
 import { causesText, misleadingLines, refusedLines, trustLines } from "./trust_lines.ts";
 import { trustedObject } from "./trust_testing.ts";
 import { trustJson, trustText } from "./trust_text.ts";

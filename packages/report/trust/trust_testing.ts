@@ -1,6 +1,6 @@
 /** Objects with looked-up names, laid out by hand. */
-import type { ObjectTrust } from "@perfdata/session/symbols";
-import { UNRESOLVED_CAUSES } from "@perfdata/symbols/trust-report";
+import type { ObjectTrust } from "@perfdata/session";
+import { UNRESOLVED_CAUSES } from "@perfdata/symbols/resolver";
 
 const count = (addresses: number, samples: number) => ({ addresses, samples, period: samples });
 

@@ -1,12 +1,14 @@
 /** How far the names of a recording can be trusted, as tables and JSON. */
-import { visible } from "@perfdata/format/visible";
-import type {
-  ObjectTrust,
-  RecordedAddresses,
-  SymbolTrust,
-  TrustCount,
-} from "@perfdata/session/symbols";
-import { type UnwoundRow, unwoundRows, unwoundText } from "@perfdata/session/unwind-text";
+import { visible } from "@perfdata/format/bytes";
+import {
+  type ObjectTrust,
+  type SymbolTrust,
+  type TrustCount,
+  type UnwoundRow,
+  unwoundRows,
+  unwoundText,
+} from "@perfdata/session";
+import type { RecordedAddresses } from "@perfdata/session/code";
 import { FETCH, mapsOf, remediesOf, remedyOf } from "./remedies.ts";
 import { causesText } from "./trust_lines.ts";
 

@@ -1,6 +1,5 @@
-import { payloadBytes } from "@perfdata/format/batch";
-import { type PerfDataReader } from "@perfdata/format";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
+import { payloadBytes, type PerfDataReader } from "@perfdata/format/records";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { AuxStitcher } from "./aux_stitch.ts";
 import { AuxCollector, type AuxCollectorOptions } from "./aux_streams.ts";
 import type { AuxPiece, AuxStream, AuxTrace } from "./aux_trace.ts";

@@ -1,4 +1,5 @@
-import type { ByteSink, PerfDataReader, RandomAccessSource } from "@perfdata/format";
+import type { ByteSink, RandomAccessSource } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
 import { type AuxBlockOptions, auxBlocks } from "./aux_blocks.ts";
 import type { AuxCollector } from "./aux_streams.ts";
 import type { AuxStream, AuxTrace } from "./aux_trace.ts";

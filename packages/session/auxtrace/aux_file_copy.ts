@@ -44,9 +44,9 @@ export interface CopyToFilesOptions {
  * @example
  * ```ts
  * import { PerfDataReader } from "@perfdata/format";
- * import { fileSource } from "@perfdata/format/file-source";
- * import { auxStreamBytes, readAuxTrace } from "@perfdata/session";
- * import { copyAuxToFiles } from "@perfdata/session/aux-file-copy";
+ * import { fileSource } from "@perfdata/format/files";
+ * import { auxStreamBytes, readAuxTrace } from "@perfdata/session/auxtrace";
+ * import { copyAuxToFiles } from "@perfdata/session/files";
  * import { assertEquals } from "@std/assert";
  *
  * const from = "fixtures/synthesized/pt-cpus.perf.data";

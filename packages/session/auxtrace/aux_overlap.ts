@@ -1,4 +1,4 @@
-import { findPsb, PSB_SIZE } from "@perfdata/intel-pt/psb";
+import { findPsb, PSB_SIZE } from "@perfdata/intel-pt";
 
 /** perf pads the data of an AUXTRACE record with zeros to a multiple of 8. */
 const MAX_PADDING = 7;

@@ -1,6 +1,5 @@
 // Uses Deno's file API: what each thread of a copy does (see aux_file_copy.ts).
-import { OutputError, writeAllSync } from "@perfdata/format/file-sink";
-import { type FileSource, fileSource } from "@perfdata/format/file-source";
+import { type FileSource, fileSource, OutputError, writeAllSync } from "@perfdata/format/files";
 
 /**
  * Bytes that are copied at once. Larger blocks are slower: to ext4 (Linux 6.18), writes of 128 KB took

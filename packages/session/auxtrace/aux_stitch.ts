@@ -1,5 +1,5 @@
-import type { RandomAccessSource } from "@perfdata/format";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records/auxtrace-info";
+import type { RandomAccessSource } from "@perfdata/format/bytes";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { findAuxOverlap } from "./aux_overlap.ts";
 import type { AuxPiece, AuxTrace } from "./aux_trace.ts";
 

@@ -1,29 +1,32 @@
-import { AUX } from "@perfdata/format/records";
 import {
-  decodeFeature,
-  type Diagnostics,
+  AUX,
   KERNEL_RECORDS,
-  PerfDataError,
+  layoutOf,
   type PerfDataReader,
   type PerfEvent,
+  prefixSize,
   type RecordBatch,
   RecordCodec,
-} from "@perfdata/format";
-import { featureName, HEADER_CMDLINE, HEADER_CPUID } from "@perfdata/format/feature-names";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import { PERF_AUX_FLAG_OVERWRITE, PERF_SAMPLE_AUX } from "@perfdata/format/perf-event";
+  SampleFields,
+  trailerEnd,
+} from "@perfdata/format/records";
+import { decodeFeature } from "@perfdata/format/features";
+import { type Diagnostics, PerfDataError } from "@perfdata/format/bytes";
 import {
+  featureName,
+  HEADER_CMDLINE,
+  HEADER_CPUID,
+  PERF_AUX_FLAG_OVERWRITE,
   PERF_RECORD_AUX,
   PERF_RECORD_AUXTRACE,
   PERF_RECORD_AUXTRACE_INFO,
   PERF_RECORD_HEADER_FEATURE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { SampleFields } from "@perfdata/format/sample-layout";
-import { trailerEnd } from "@perfdata/format/record";
-import { AUXTRACE } from "@perfdata/user-records/auxtrace";
+  PERF_SAMPLE_AUX,
+} from "@perfdata/format/constants";
 import {
+  AUXTRACE,
   AUXTRACE_INFO,
   type AuxtraceInfo,
   csEtmInfo,
@@ -31,7 +34,7 @@ import {
   type IntelPtInfo,
   intelPtInfo,
   PERF_AUXTRACE_NAMES,
-} from "@perfdata/user-records/auxtrace-info";
+} from "@perfdata/user-records";
 import type { AuxPiece, AuxStream, AuxTrace, IntelPtConfig } from "./aux_trace.ts";
 import { streamFeature } from "../events/stream_feature.ts";
 

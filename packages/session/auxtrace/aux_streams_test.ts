@@ -1,17 +1,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
+import { bytesSource, memorySink, PerfDataError, streamSource } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
-  PerfDataError,
   PerfDataReader,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
-  streamSource,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import { USER_RECORDS } from "@perfdata/user-records";
 import { copyAuxStream, copyAuxWhileReading } from "./aux_copy.ts";
 import { stitchAuxTrace } from "./aux_stitch.ts";

@@ -1,4 +1,4 @@
-import { PERF_AUX_FLAG_NAMES } from "@perfdata/format/perf-event";
+import { PERF_AUX_FLAG_NAMES } from "@perfdata/format/constants";
 import type { AuxtraceInfo, IntelPtInfo } from "@perfdata/user-records";
 
 /** A run of AUX data in the file: the payload after an AUXTRACE record, or part of a sample. */

@@ -1,17 +1,14 @@
-import { MMAP, MMAP2 } from "@perfdata/format/records";
+import { MMAP, MMAP2, type PerfDataReader, RecordCodec } from "@perfdata/format/records";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_MMAP_DATA,
   PERF_RECORD_MISC_USER,
-  PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { type PerfDataReader, RecordCodec } from "@perfdata/format";
-import {
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format/constants";
 import type { AuxStream, AuxTrace } from "./aux_trace.ts";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Run } from "../order/run.ts";
@@ -70,8 +67,8 @@ class Channel {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { LibiptSideband } from "@perfdata/session/libipt";
- * import { runEngine } from "@perfdata/session/engine";
+ * import { LibiptSideband } from "@perfdata/session/auxtrace";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);
@@ -183,8 +180,7 @@ export function noSidebandReason(reader: PerfDataReader, trace: AuxTrace): strin
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { libiptOptions } from "@perfdata/session/libipt";
- * import { readAuxTrace } from "@perfdata/session";
+ * import { libiptOptions, readAuxTrace } from "@perfdata/session/auxtrace";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);
@@ -232,7 +228,7 @@ export function libiptOptions(reader: PerfDataReader, trace: AuxTrace): string[]
  *
  * @example
  * ```ts
- * import { libiptSidebandOptions } from "@perfdata/session/libipt";
+ * import { libiptSidebandOptions } from "@perfdata/session/auxtrace";
  * import { assertEquals } from "@std/assert";
  *
  * const files = new Map([[0, "a"], [1, "b"]]);
@@ -263,7 +259,7 @@ export function libiptSidebandOptions(
  *
  * @example
  * ```ts
- * import { libiptImageOptions } from "@perfdata/session/libipt";
+ * import { libiptImageOptions } from "@perfdata/session/auxtrace";
  * import { assertEquals } from "@std/assert";
  *
  * const code = { pid: 7, path: "/bin/true", start: 0x401000n, length: 0x2000n, offset: 0x1000n };

@@ -1,4 +1,4 @@
-import type { PerfDataReader } from "@perfdata/format";
+import type { PerfDataReader } from "@perfdata/format/records";
 import { EventNames } from "../events/event_names.ts";
 import { type Applied, History, type HistoryIndex } from "../history/history.ts";
 import type { RecordingIndex } from "../index/recording_index.ts";

@@ -1,5 +1,4 @@
-import type { RecordBatch } from "@perfdata/format";
-import type { Payload } from "@perfdata/format/batch";
+import type { Payload, RecordBatch } from "@perfdata/format/records";
 import type { Run } from "../order/run.ts";
 import type { Engine } from "./engine.ts";
 

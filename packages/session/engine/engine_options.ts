@@ -1,4 +1,4 @@
-import type { Diagnostics } from "@perfdata/format";
+import type { Diagnostics } from "@perfdata/format/bytes";
 import type { OrderOptions } from "../order/order.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import type { CodeFinder } from "../stacks/unwind.ts";

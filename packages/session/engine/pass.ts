@@ -1,6 +1,6 @@
-import type { PerfDataReader } from "@perfdata/format";
-import { checkMemory } from "@perfdata/format/memory";
-import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { checkMemory } from "@perfdata/format/bytes";
+import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/constants";
 import { type Run, RunColumns } from "../order/run.ts";
 import { Resolver } from "../samples/resolve.ts";
 import type { Consumer, Needs } from "./engine_consumer.ts";

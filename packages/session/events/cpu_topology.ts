@@ -4,8 +4,8 @@ import {
   HEADER_CPU_TOPOLOGY,
   HEADER_MEM_TOPOLOGY,
   HEADER_NUMA_TOPOLOGY,
-} from "@perfdata/format/feature-names";
-import type { PerfDataReader } from "@perfdata/format";
+} from "@perfdata/format/constants";
+import type { PerfDataReader } from "@perfdata/format/records";
 import { recordedFeatures } from "./recorded_features.ts";
 
 /** Limit of the CPUs in a list, which bounds the work for a damaged file. */

@@ -1,24 +1,27 @@
-import type { Diagnostics, Feature, PerfDataReader } from "@perfdata/format";
-import { type Payload, payloadBlocks, payloadBytes } from "@perfdata/format/batch";
-import type { TracingData } from "@perfdata/format/features";
-import { PerfDataError } from "@perfdata/format/error";
-import { eventName } from "@perfdata/format/event-name";
+import { type Diagnostics, PerfDataError } from "@perfdata/format/bytes";
+import { decodeObjectFeature, type Feature, type TracingData } from "@perfdata/format/features";
 import {
+  layoutOf,
+  type Payload,
+  payloadBlocks,
+  payloadBytes,
+  type PerfDataReader,
+  prefixSize,
+} from "@perfdata/format/records";
+import {
+  eventName,
   featureName,
   HEADER_EVENT_DESC,
   HEADER_SP_META_INFO,
   HEADER_TRACING_DATA,
-} from "@perfdata/format/feature-names";
-import { decodeObjectFeature } from "@perfdata/format/object-feature";
-import { streamFeature } from "./stream_feature.ts";
-// Not all user records, nor all of session: that takes longer than to count a short recording.
-import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_HEADER_TRACING_DATA,
-} from "@perfdata/format/record-types";
-import { PERF_TYPE_BREAKPOINT, PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/event-update";
+  PERF_TYPE_BREAKPOINT,
+  PERF_TYPE_TRACEPOINT,
+} from "@perfdata/format/constants";
+import { streamFeature } from "./stream_feature.ts";
+// Not all user records, nor all of session: that takes longer than to count a short recording.
+import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/metadata";
 
 /** Offsets of the fields of an EVENT_UPDATE, and of the part that depends on its type. */
 const UPDATE = layoutOf(EVENT_UPDATE);
@@ -35,8 +38,14 @@ const MAX_TRACING_DATA = 1 << 26;
  *
  * @example
  * ```ts
- * import { bytesSource, emptyAttr, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
- * import { EventNames } from "@perfdata/session/event-names";
+ * import {
+ *   bytesSource,
+ *   emptyAttr,
+ *   memorySink,
+ *   PerfDataReader,
+ *   PerfDataWriter,
+ * } from "@perfdata/format";
+ * import { EventNames } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

@@ -1,13 +1,8 @@
 import { assertEquals } from "@std/assert";
-import {
-  bytesSource,
-  emptyAttr,
-  encodeFeature,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
-import { HEADER_SP_META_INFO } from "@perfdata/format/feature-names";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
+import { encodeFeature } from "@perfdata/format/features";
+import { HEADER_SP_META_INFO } from "@perfdata/format/constants";
 import { EventNames } from "./event_names.ts";
 
 async function namesOf(

@@ -1,5 +1,5 @@
-import type { PerfDataReader } from "@perfdata/format";
-import { featureName } from "@perfdata/format/feature-names";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { featureName } from "@perfdata/format/constants";
 import { decodeFeature } from "@perfdata/format/features";
 
 /**
@@ -12,8 +12,8 @@ import { decodeFeature } from "@perfdata/format/features";
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { HEADER_HOSTNAME } from "@perfdata/format/feature-names";
- * import { recordedFeatures } from "@perfdata/session/recorded-features";
+ * import { HEADER_HOSTNAME } from "@perfdata/format/constants";
+ * import { recordedFeatures } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const file = bytesSource(await Deno.readFile("fixtures/recorded/two-events.perf.data"));

@@ -1,17 +1,15 @@
 import {
-  HEADER_HOSTNAME,
-  HEADER_PMU_MAPPINGS,
-  HEADER_SAMPLE_TIME,
-} from "@perfdata/format/feature-names";
-import {
   GOOGLE_RECORD_HEADER_HOSTNAME,
   GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
   GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
+  HEADER_HOSTNAME,
+  HEADER_PMU_MAPPINGS,
+  HEADER_SAMPLE_TIME,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_HEADER_FEATURE,
-} from "@perfdata/format/record-types";
-import { layoutOf } from "@perfdata/format/struct";
-import { HEADER_FEATURE } from "@perfdata/user-records/header-feature";
+} from "@perfdata/format/constants";
+import { layoutOf } from "@perfdata/format/records";
+import { HEADER_FEATURE } from "@perfdata/user-records/metadata";
 
 /** Offsets of the fields of a HEADER_FEATURE record. */
 const FEATURE = layoutOf(HEADER_FEATURE);
@@ -26,8 +24,8 @@ const FEATURE = layoutOf(HEADER_FEATURE);
  *
  * @example
  * ```ts
- * import { HEADER_BRANCH_STACK } from "@perfdata/format/feature-names";
- * import { isLastFeature } from "@perfdata/session/stream-feature";
+ * import { HEADER_BRANCH_STACK } from "@perfdata/format/constants";
+ * import { isLastFeature } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([isLastFeature(32, 0), isLastFeature(HEADER_BRANCH_STACK, 0)], [true, false]);
@@ -55,7 +53,7 @@ export interface StreamFeature {
  *
  * @example
  * ```ts
- * import { streamFeature } from "@perfdata/session/stream-feature";
+ * import { streamFeature } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = Uint8Array.of(80, 0, 0, 0, 0, 0, 24, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8);

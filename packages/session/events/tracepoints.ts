@@ -1,6 +1,5 @@
-import type { PerfDataReader, PerfEvent } from "@perfdata/format";
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
-import { SampleFields } from "@perfdata/format/sample-layout";
+import { type PerfDataReader, type PerfEvent, SampleFields } from "@perfdata/format/records";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
 import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../order/run.ts";
 

@@ -1,21 +1,17 @@
-import { intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import {
-  PERF_RECORD_MISC_GUEST_KERNEL,
-  PERF_RECORD_MISC_KERNEL,
-  PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
+import { enlarge, intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
   PERF_RECORD_FORK,
+  PERF_RECORD_MISC_GUEST_KERNEL,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_NAMESPACES,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { COMM, FORK } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
+} from "@perfdata/format/constants";
+import { COMM, FORK, layoutOf } from "@perfdata/format/records";
 import { DEFAULT_GUEST, isGuestMode } from "../machine/guest_machines.ts";
 import { Machine } from "../machine/machine.ts";
 import type { AddressSpaces } from "../machine/machine_maps.ts";
@@ -113,10 +109,9 @@ const FEW = 100_000;
  *
  * @example
  * ```ts
- * import { openSource } from "@perfdata/format/file-source";
+ * import { openSource } from "@perfdata/format/files";
  * import { PerfDataReader } from "@perfdata/format";
- * import { History } from "@perfdata/session/history";
- * import { RecordingIndex } from "@perfdata/session/index";
+ * import { History, RecordingIndex } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const reader = await PerfDataReader.open(openSource("fixtures/recorded/callchain.perf.data"));

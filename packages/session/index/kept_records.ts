@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { Moments, type MomentsPart } from "./moments.ts";
 
 /** Kept records as they are sent to another thread. */

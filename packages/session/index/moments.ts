@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { isKnownTime } from "../order/record_time.ts";
 import type { Rounds } from "./rounds.ts";
 

@@ -1,6 +1,12 @@
-import { trailerEnd } from "@perfdata/format/record";
-import type { InflaterState } from "@perfdata/format/inflater";
-import type { PerfDataReader, PerfEvent, ReaderStats, RecordBatch } from "@perfdata/format";
+import {
+  type InflaterState,
+  type PerfDataReader,
+  type PerfEvent,
+  type ReaderStats,
+  type RecordBatch,
+  recordSize,
+  trailerEnd,
+} from "@perfdata/format/records";
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_COMPRESSED,
@@ -17,8 +23,7 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_TEXT_POKE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { recordSize } from "@perfdata/format/record-header";
+} from "@perfdata/format/constants";
 import { isKnownTime } from "../order/record_time.ts";
 import { isTimeOrdered } from "../order/order.ts";
 import { KeptRecords, type KeptRecordsPart } from "./kept_records.ts";
@@ -190,9 +195,9 @@ class TimeOffsets {
  *
  * @example
  * ```ts
- * import { openSource } from "@perfdata/format/file-source";
+ * import { openSource } from "@perfdata/format/files";
  * import { PerfDataReader } from "@perfdata/format";
- * import { RecordingIndex } from "@perfdata/session/index";
+ * import { RecordingIndex } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const file = "fixtures/recorded/callchain.perf.data";

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /** Rounds in the form for another thread: the latest time before the end of each. */
 export interface RoundsPart {
@@ -22,7 +22,7 @@ export interface RoundsPart {
  *
  * @example
  * ```ts
- * import { Rounds } from "@perfdata/session/index";
+ * import { Rounds } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const rounds = new Rounds();

@@ -44,7 +44,7 @@ export type IntervalCounts =
  *
  * @example
  * ```ts
- * import { intervalLines } from "@perfdata/session/intervals";
+ * import { intervalLines } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const counts = { count: 8, withStack: 6, missing: 0, unknown: 0, lostRecords: 3, cut: 2 };

@@ -1,10 +1,11 @@
-import { PERF_RECORD_MISC_SWITCH_OUT, PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
 import {
   PERF_RECORD_COMM,
+  PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
-} from "@perfdata/format/record-types";
+  PERF_SAMPLE_TIME,
+} from "@perfdata/format/constants";
 import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../order/run.ts";
 import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
@@ -24,9 +25,8 @@ const ANY_CPU = -1;
  * @example
  * ```ts
  * import { PerfDataReader } from "@perfdata/format";
- * import { openSource } from "@perfdata/format/file-source";
- * import { runEngine } from "@perfdata/session/engine";
- * import { Parallelism } from "@perfdata/session/intervals";
+ * import { openSource } from "@perfdata/format/files";
+ * import { Parallelism, runEngine } from "@perfdata/session";
  *
  * let parallelism: Parallelism | undefined;
  * const reader = await PerfDataReader.open(openSource("fixtures/recorded/callchain.perf.data"));

@@ -1,5 +1,6 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import { assert, assertEquals } from "@std/assert";
 import { runEngine } from "../reading/run_engine.ts";
 import type { Run } from "../order/run.ts";

@@ -4,11 +4,16 @@ import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_SAMPLE,
-} from "@perfdata/format/record-types";
-import { EXIT, FORK, LOST } from "@perfdata/format/records";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import type { PerfDataReader } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
+} from "@perfdata/format/constants";
+import {
+  EXIT,
+  FORK,
+  layoutOf,
+  LOST,
+  type PerfDataReader,
+  prefixSize,
+} from "@perfdata/format/records";
+import { intAt } from "@perfdata/format/bytes";
 import type { Engine } from "../engine/engine.ts";
 import { LostRecords } from "../samples/lost_records.ts";
 import { type FieldPlace, Tracepoints } from "../events/tracepoints.ts";

@@ -1,11 +1,11 @@
 /** Recordings of the scheduler, laid out by hand: for tests. */
-import { emptyAttr, encodeFeature, memorySink, PerfDataWriter } from "@perfdata/format";
+import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
+import { encodeFeature } from "@perfdata/format/features";
+import { memorySink } from "@perfdata/format/bytes";
 import {
   HEADER_EVENT_DESC,
   HEADER_SP_META_INFO,
   HEADER_TRACING_DATA,
-} from "@perfdata/format/feature-names";
-import {
   PERF_CONTEXT_KERNEL,
   PERF_CONTEXT_USER,
   PERF_SAMPLE_CALLCHAIN,
@@ -16,7 +16,7 @@ import {
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 
 /** What happens, by a thread on a CPU at a time; a process has one thread. */
 export interface Happening {

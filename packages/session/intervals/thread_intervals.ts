@@ -1,16 +1,14 @@
-import type { PerfEvent } from "@perfdata/format";
-import { HEADER_SP_META_INFO } from "@perfdata/format/feature-names";
+import type { PerfEvent } from "@perfdata/format/records";
 import {
+  HEADER_SP_META_INFO,
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-  PERF_TYPE_SOFTWARE,
-  PERF_TYPE_TRACEPOINT,
-} from "@perfdata/format/perf-event";
-import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
-} from "@perfdata/format/record-types";
+  PERF_TYPE_SOFTWARE,
+  PERF_TYPE_TRACEPOINT,
+} from "@perfdata/format/constants";
 import type { Engine } from "../engine/engine.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";

@@ -1,4 +1,5 @@
-import { bytesSource, PerfDataReader } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { runEngine } from "../reading/run_engine.ts";

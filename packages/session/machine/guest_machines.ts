@@ -1,8 +1,8 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_GUEST_USER,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import type { MachineLog } from "../history/machine_log.ts";
 import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import type { AddressSpaces, MapRange } from "./machine_maps.ts";
@@ -29,7 +29,7 @@ export function isGuestMode(cpumode: number): boolean {
  *
  * @example
  * ```ts
- * import { machineName } from "@perfdata/session/guest-machines";
+ * import { machineName } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(machineName(1, 500), "host");

@@ -1,12 +1,13 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { bytesSource, emptyAttr, PerfDataReader } from "@perfdata/format";
+import { bytesSource } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Engine } from "../engine/engine.ts";
 import { runEngine } from "../reading/run_engine.ts";

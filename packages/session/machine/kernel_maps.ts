@@ -2,9 +2,8 @@ import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_KERNEL,
-} from "@perfdata/format/perf-event";
-import { KSYMBOL } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
+} from "@perfdata/format/constants";
+import { KSYMBOL, layoutOf } from "@perfdata/format/records";
 import type { MachineLog } from "../history/machine_log.ts";
 import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 import type { NameTable } from "./machine_names.ts";

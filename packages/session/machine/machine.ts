@@ -1,33 +1,37 @@
 import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_KSYMBOL,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_FORK_EXEC,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
-import {
-  PERF_RECORD_COMM,
-  PERF_RECORD_EXIT,
-  PERF_RECORD_FORK,
-  PERF_RECORD_KSYMBOL,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_NAMESPACES,
-} from "@perfdata/format/record-types";
-import { COMM, EXIT, FORK, KSYMBOL, NAMESPACES } from "@perfdata/format/records";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
+} from "@perfdata/format/constants";
+import {
+  COMM,
+  EXIT,
+  FORK,
+  KSYMBOL,
+  layoutOf,
+  NAMESPACES,
+  prefixSize,
+  recordMisc,
+} from "@perfdata/format/records";
 import { GuestMachines, guestOfPid, isGuestMode } from "./guest_machines.ts";
 import { KernelMaps, type KnownBinary } from "./kernel_maps.ts";
 import type { MachineLog } from "../history/machine_log.ts";
 import { AddressSpaces } from "./machine_maps.ts";
 import { ProcessSpaces } from "./process_spaces.ts";
-import { intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge, intAt } from "@perfdata/format/bytes";
 import { NameTable } from "./machine_names.ts";
 import { TidTable } from "./machine_tids.ts";
 import { MAP, MAPPED, type MapSource, MapSources, mmapSize, rangeOfRecord } from "./map_sources.ts";
-import { recordMisc } from "@perfdata/format/record-header";
 
 export { kernelModuleName, type KnownBinary } from "./kernel_maps.ts";
 export type { MapRange } from "./machine_maps.ts";

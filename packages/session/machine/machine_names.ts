@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /**
  * Byte strings by number: paths and comms are stored once, and compared as numbers.
@@ -8,7 +8,7 @@ import { enlarge } from "@perfdata/format/enlarge";
  *
  * @example
  * ```ts
- * import { NameTable } from "@perfdata/session/machine-names";
+ * import { NameTable } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const names = new NameTable();

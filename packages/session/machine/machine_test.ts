@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type AnyRecord, KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
+import { type AnyRecord, KERNEL_RECORDS, RecordCodec } from "@perfdata/format/records";
 import { Machine } from "./machine.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);

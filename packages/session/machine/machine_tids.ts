@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /** Thread ids by number, in the order in which they were added: an open-addressing table. */
 export class TidTable {

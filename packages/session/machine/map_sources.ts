@@ -1,13 +1,19 @@
 import {
   PERF_RECORD_MISC_MMAP_BUILD_ID,
   PERF_RECORD_MISC_MMAP_DATA,
-} from "@perfdata/format/perf-event";
-import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from "@perfdata/format/record-types";
-import { MMAP, type Mmap, MMAP2 } from "@perfdata/format/records";
-import { type Layout, layoutOf } from "@perfdata/format/struct";
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+} from "@perfdata/format/constants";
+import {
+  type Layout,
+  layoutOf,
+  MMAP,
+  type Mmap,
+  MMAP2,
+  recordMisc,
+} from "@perfdata/format/records";
 import type { MapRange } from "./machine_maps.ts";
 import { NameTable } from "./machine_names.ts";
-import { recordMisc } from "@perfdata/format/record-header";
 
 const PROT_EXEC = 4;
 const MAP_HUGETLB = 0x40000;

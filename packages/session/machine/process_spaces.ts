@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { MachineLog } from "../history/machine_log.ts";
 import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 

@@ -1,8 +1,6 @@
-import { intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import { COMM, FORK } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
-import { PERF_RECORD_COMM, PERF_RECORD_FORK } from "@perfdata/format/record-types";
+import { enlarge, intAt } from "@perfdata/format/bytes";
+import { COMM, FORK, layoutOf } from "@perfdata/format/records";
+import { PERF_RECORD_COMM, PERF_RECORD_FORK } from "@perfdata/format/constants";
 import type { Engine } from "../engine/engine.ts";
 import { TidTable } from "./machine_tids.ts";
 import type { Run } from "../order/run.ts";

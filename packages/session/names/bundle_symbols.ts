@@ -1,5 +1,5 @@
-import { demangle, SymbolBundleWriter, type SymbolResolver } from "@perfdata/symbols";
-import { FrameSectionWriter } from "@perfdata/symbols/cfi";
+import { demangle, type SymbolResolver } from "@perfdata/symbols";
+import { FrameSectionWriter, SymbolBundleWriter } from "@perfdata/symbols/dwarf";
 import { ADDRESS_USE } from "../places/address_table.ts";
 import type { RecordedAddresses } from "../places/addresses.ts";
 import { type LookUpProgress, type SymbolTrust, symbolTrust } from "./symbolize.ts";
@@ -13,7 +13,8 @@ import { type LookUpProgress, type SymbolTrust, symbolTrust } from "./symbolize.
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { bundleSymbols, recordedAddresses } from "@perfdata/session/symbols";
+ * import { bundleSymbols } from "@perfdata/session/symbols";
+ * import { recordedAddresses } from "@perfdata/session/code";
  * import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *

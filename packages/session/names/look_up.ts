@@ -14,8 +14,8 @@ import {
   type SymbolTrust,
   symbolTrust,
 } from "./symbolize.ts";
-import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
-import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import type { ObjectSymbols, Resolution, SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 
 /** Options of {@linkcode lookUpPlaces}. */
 export interface LookUpOptions {
@@ -49,9 +49,14 @@ export interface FoundPlaces {
  *
  * @example
  * ```ts
- * import { lookUpPlaces } from "@perfdata/session/look-up";
- * import { Machine } from "@perfdata/session";
- * import { ADDRESS_USE, Places, PlaceUses, RecordedObjects } from "@perfdata/session/symbols";
+ * import {
+ *   ADDRESS_USE,
+ *   lookUpPlaces,
+ *   Machine,
+ *   Places,
+ *   PlaceUses,
+ *   RecordedObjects,
+ * } from "@perfdata/session";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *

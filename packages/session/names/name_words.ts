@@ -20,7 +20,7 @@ export interface NameTest {
  *
  * @example
  * ```ts
- * import { nameTest } from "@perfdata/session/name-words";
+ * import { nameTest } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const test = nameTest({ names: new Set(["cc1"]), expressions: [/^as$/] });

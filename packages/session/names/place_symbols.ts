@@ -1,13 +1,15 @@
-import type { BundleObject } from "@perfdata/symbols/bundle-object";
-import { canHaveBuildId } from "@perfdata/symbols/resolution";
-import { bundledResolution } from "@perfdata/symbols/object-symbols";
 import {
+  type BundleObject,
   Demangler,
-  type Resolution,
   type SymbolBundle,
-  type SymbolObject,
   type SymbolResolver,
 } from "@perfdata/symbols";
+import {
+  bundledResolution,
+  canHaveBuildId,
+  type Resolution,
+  type SymbolObject,
+} from "@perfdata/symbols/resolver";
 import { KERNEL_HIDDEN, type Places } from "../places/places.ts";
 import { type LookUpRows, PlaceLookUps } from "./look_up.ts";
 
@@ -98,8 +100,8 @@ export abstract class PlaceSymbols {
  *
  * @example
  * ```ts
- * import { Machine } from "@perfdata/session";
- * import { FilePlaceSymbols, Places, RecordedObjects } from "@perfdata/session/symbols";
+ * import { Machine, Places, RecordedObjects } from "@perfdata/session";
+ * import { FilePlaceSymbols } from "@perfdata/session/symbols";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
@@ -231,9 +233,10 @@ export interface BundleNames {
  *
  * @example
  * ```ts
- * import { Machine } from "@perfdata/session";
- * import { BundlePlaceSymbols, Places, RecordedObjects } from "@perfdata/session/symbols";
- * import { demangle, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { Machine, Places, RecordedObjects } from "@perfdata/session";
+ * import { BundlePlaceSymbols } from "@perfdata/session/symbols";
+ * import { demangle, SymbolBundle } from "@perfdata/symbols";
+ * import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const machine = new Machine();

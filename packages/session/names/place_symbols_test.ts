@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
-import { type Frame, SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
-import { resolution } from "@perfdata/symbols/resolution";
+import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format/records";
+import { type Frame, SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import { SymbolBundle } from "@perfdata/symbols";
+import { resolution } from "@perfdata/symbols/resolver";
 import { Machine } from "../machine/machine.ts";
 import { type BundleNames, BundlePlaceSymbols, Places, RecordedObjects } from "./symbols.ts";
 

@@ -1,8 +1,7 @@
-import { decodeFeature, type Diagnostics, type Feature } from "@perfdata/format";
-import type { SymbolInfo } from "@perfdata/symbols/symbol-table";
-import type { SymbolObject } from "@perfdata/symbols";
-import { addressFromBigInt } from "@perfdata/symbols/address";
-import { mapKind } from "@perfdata/symbols/map-name";
+import { decodeFeature, type Feature } from "@perfdata/format/features";
+import type { Diagnostics } from "@perfdata/format/bytes";
+import type { SymbolInfo } from "@perfdata/symbols";
+import { addressFromBigInt, mapKind, type SymbolObject } from "@perfdata/symbols/resolver";
 
 /** A file with the symbols that were hit, as simpleperf and hiperf record it. */
 export interface RecordedFile {

@@ -7,7 +7,7 @@
  *
  * @example
  * ```ts
- * import { shortName } from "@perfdata/session/short-name";
+ * import { shortName } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(shortName({ name: "/usr/lib/libc.so.6", kernel: false }), "libc.so.6");
@@ -31,7 +31,7 @@ export function shortName({ name, kernel }: { name: string; kernel: boolean }): 
  *
  * @example
  * ```ts
- * import { withoutReferenceSymbol } from "@perfdata/session/short-name";
+ * import { withoutReferenceSymbol } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(withoutReferenceSymbol("[kernel.kallsyms]_text"), "[kernel.kallsyms]");

@@ -1,10 +1,15 @@
-import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
-import type { RefusedFile } from "@perfdata/symbols/file-search";
-import type { Resolution, SymbolObject, SymbolResolver } from "@perfdata/symbols";
-import { UNRESOLVED_CAUSES, type UnresolvedCause } from "@perfdata/symbols/trust-report";
+import {
+  type ObjectSymbols,
+  type RefusedFile,
+  type Resolution,
+  type SymbolObject,
+  UNRESOLVED_CAUSES,
+  type UnresolvedCause,
+} from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { ADDRESS_USE } from "../places/address_table.ts";
 import type { RecordedAddresses } from "../places/addresses.ts";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { KERNEL_HIDDEN } from "../places/places.ts";
 
 /** The addresses of one object, looked up. */
@@ -25,7 +30,7 @@ export interface SymbolizedObject {
  *
  * @example
  * ```ts
- * import { symbolize } from "@perfdata/session/symbols";
+ * import { symbolize } from "@perfdata/session";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
@@ -200,7 +205,7 @@ export interface SymbolTrust {
  *
  * @example
  * ```ts
- * import { symbolTrust } from "@perfdata/session/symbols";
+ * import { symbolTrust } from "@perfdata/session";
  * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *

@@ -1,10 +1,9 @@
-import type { BatchOptions } from "@perfdata/format/reader";
-import type { PerfDataReader } from "@perfdata/format";
+import type { BatchOptions, PerfDataReader } from "@perfdata/format/records";
 import {
   PERF_RECORD_FINISHED_ROUND,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { enlarge } from "@perfdata/format/enlarge";
+} from "@perfdata/format/constants";
+import { enlarge } from "@perfdata/format/bytes";
 import { RecordTime } from "./record_time.ts";
 
 /** Number of records with a time that share one bound. */

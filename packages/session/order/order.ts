@@ -1,6 +1,4 @@
-import type { BatchOptions } from "@perfdata/format/reader";
-import type { Payload } from "@perfdata/format/batch";
-import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import type { BatchOptions, Payload, PerfDataReader, RecordBatch } from "@perfdata/format/records";
 import { FutureTimes } from "./future_times.ts";
 import { RecordTime } from "./record_time.ts";
 import { ReorderBuffer } from "./reorder_buffer.ts";
@@ -90,7 +88,7 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { deliverRuns } from "@perfdata/session/order";
+ * import { deliverRuns } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(24);

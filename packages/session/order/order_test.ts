@@ -1,15 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import {
-  type ByteSource,
-  bytesSource,
-  emptyAttr,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
-import { PERF_SAMPLE_TIME } from "@perfdata/format/perf-event";
-import { type TempFile } from "@perfdata/format/source";
+import { type ByteSource, bytesSource, memorySink, type TempFile } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
+import { PERF_SAMPLE_TIME } from "@perfdata/format/constants";
 import { deliverRuns, type OrderOptions } from "./order.ts";
 
 /** A record of a test file: a sample with a time, or the end of a round. */

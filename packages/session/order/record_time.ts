@@ -1,7 +1,10 @@
-import { trailerEnd } from "@perfdata/format/record";
-import type { EventTable, RecordBatch } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
-import { recordSize } from "@perfdata/format/record-header";
+import {
+  type EventTable,
+  type RecordBatch,
+  recordSize,
+  trailerEnd,
+} from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/constants";
 
 /** Times of records, a row for each. */
 export class TimeColumns {

@@ -1,5 +1,6 @@
-import { PerfDataError, type PerfDataReader, type RecordBatch } from "@perfdata/format";
-import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
+import { PerfDataError } from "@perfdata/format/bytes";
+import type { PerfDataReader, RecordBatch } from "@perfdata/format/records";
+import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/constants";
 import type { FutureTimes } from "./future_times.ts";
 import type { OrderStats } from "./order.ts";
 import { isKnownTime, RecordTime, TimeColumns } from "./record_time.ts";

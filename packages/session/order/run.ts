@@ -1,8 +1,16 @@
-import { trailerEnd } from "@perfdata/format/record";
-import type { PerfDataReader, PerfEvent } from "@perfdata/format";
-import { PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
-import { recordMisc, recordSize } from "@perfdata/format/record-header";
+import {
+  type PerfDataReader,
+  type PerfEvent,
+  recordMisc,
+  recordSize,
+  trailerEnd,
+} from "@perfdata/format/records";
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_USER,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/constants";
 
 /** Maximum number of rows of a {@link Run}: as many as fit in a CPU's second-level cache. */
 export const RUN_ROWS = 1024;

@@ -1,5 +1,5 @@
-import type { TempFile } from "@perfdata/format/source";
-import { recordSize } from "@perfdata/format/record-header";
+import type { TempFile } from "@perfdata/format/bytes";
+import { recordSize } from "@perfdata/format/records";
 import { RUN_ROWS, type RunWriter } from "./run.ts";
 import { BIAS, Block, type WaitingRows } from "./waiting_rows.ts";
 

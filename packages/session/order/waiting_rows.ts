@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { RecordBytes } from "./run.ts";
 
 /** Room for the rows of most rounds; unused room takes no memory. */

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { Places } from "./places.ts";
 
 /** Bits of {@link AddressTable.uses}: the kinds of occurrence of an address. */
@@ -48,8 +48,7 @@ export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "add
  *
  * @example
  * ```ts
- * import { Machine } from "@perfdata/session";
- * import { ADDRESS_USE, Places, PlaceUses, RecordedObjects } from "@perfdata/session/symbols";
+ * import { ADDRESS_USE, Machine, Places, PlaceUses, RecordedObjects } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const stream = { littleEndian: true, isGoogleDialect: false };

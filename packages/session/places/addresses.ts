@@ -1,5 +1,5 @@
-import type { PerfDataReader } from "@perfdata/format";
-import type { SymbolObject } from "@perfdata/symbols";
+import type { PerfDataReader } from "@perfdata/format/records";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import { ADDRESS_USE, type AddressTable, PlaceUses } from "./address_table.ts";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -45,7 +45,7 @@ export interface RecordedAddresses {
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { recordedAddresses } from "@perfdata/session/symbols";
+ * import { recordedAddresses } from "@perfdata/session/code";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(24);

@@ -1,12 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import {
-  bytesSource,
-  emptyAttr,
-  memorySink,
-  PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
+import { emptyAttr, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
 import { ADDRESS_USE, PlaceUses } from "./address_table.ts";
 import { type RecordedAddresses, recordedAddresses } from "./addresses.ts";
 import { Machine } from "../machine/machine.ts";

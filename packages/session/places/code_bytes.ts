@@ -1,6 +1,5 @@
-import type { BinarySource, SymbolObject } from "@perfdata/symbols";
-import { SymbolsError } from "@perfdata/symbols/errors";
-import { JitSymbols, openJitdump } from "@perfdata/symbols/jit";
+import { type BinarySource, type SymbolObject, SymbolsError } from "@perfdata/symbols/resolver";
+import { JitSymbols, openJitdump } from "@perfdata/symbols";
 import { type CodeFiles, kernelImages, type MemoryImage } from "./code_images.ts";
 
 /** Bytes of code, or the reason why they are missing. */
@@ -12,8 +11,8 @@ export type CodeBytes = { readonly bytes: Uint8Array } | { readonly missing: str
  *
  * @example
  * ```ts
- * import { ObjectCodeReader } from "@perfdata/session/object-code";
- * import { bytesSource } from "@perfdata/symbols";
+ * import { ObjectCodeReader } from "@perfdata/session/code";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const source = bytesSource(Uint8Array.of(0x90, 0xc3));

@@ -1,10 +1,14 @@
-import type { CodeRange, CodeWindow } from "@perfdata/intel-pt/flow";
-import type { BinarySource, SymbolObject } from "@perfdata/symbols";
-import { bytesSource } from "@perfdata/symbols/binary-source";
-import { ElfFile } from "@perfdata/symbols/elf";
-import { SymbolsError } from "@perfdata/symbols/errors";
-import { type KernelReference, kernelRelocation } from "@perfdata/symbols/address-map";
-import { addressFromHalves } from "@perfdata/symbols/address";
+import type { CodeRange, CodeWindow } from "@perfdata/intel-pt";
+import {
+  addressFromHalves,
+  type BinarySource,
+  bytesSource,
+  type KernelReference,
+  kernelRelocation,
+  type SymbolObject,
+  SymbolsError,
+} from "@perfdata/symbols/resolver";
+import { ElfFile } from "@perfdata/symbols";
 
 /** Number of bytes for each read from a file; a bundle has only the code that ran. */
 const CHUNK = 1 << 12;
@@ -164,8 +168,8 @@ export interface MemoryImage {
  *
  * @example
  * ```ts
- * import { bytesSource } from "@perfdata/symbols";
- * import { memoryImages } from "@perfdata/session/code-images";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
+ * import { memoryImages } from "@perfdata/session/code";
  * import { assertEquals } from "@std/assert";
  *
  * const images = memoryImages(bytesSource(Uint8Array.of(0x90, 0xc3)), 0x401000n);

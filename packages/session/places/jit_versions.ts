@@ -1,8 +1,6 @@
-import type { PerfDataReader } from "@perfdata/format";
-import type { SymbolObject } from "@perfdata/symbols";
-import { addressFromHalves } from "@perfdata/symbols/address";
-import { perfMapPid } from "@perfdata/symbols/map-name";
-import type { JitFiles, JitSymbols } from "@perfdata/symbols/jit";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { addressFromHalves, perfMapPid, type SymbolObject } from "@perfdata/symbols/resolver";
+import type { JitFiles, JitSymbols } from "@perfdata/symbols";
 import type { RecordedObjects } from "./recorded_objects.ts";
 
 /** `CLOCK_MONOTONIC`, the clock of the times in jitdump files. */

@@ -1,19 +1,17 @@
 export type { MachineView } from "../machine/machine_view.ts";
 export type { JitRecorded, JitVersions } from "./jit_versions.ts";
-import { buildIdText } from "@perfdata/format/object-feature";
+import { buildIdText } from "@perfdata/format/features";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_GUEST_USER,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
-import type { SymbolObject } from "@perfdata/symbols";
-import { type Address, addressFromHalves } from "@perfdata/symbols/address";
+} from "@perfdata/format/constants";
+import { type Address, addressFromHalves, type SymbolObject } from "@perfdata/symbols/resolver";
 import { kernelModuleName } from "../machine/kernel_maps.ts";
 import type { MachineView } from "../machine/machine_view.ts";
-import { intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge, intAt } from "@perfdata/format/bytes";
 import { guestOfPid } from "../machine/guest_machines.ts";
 import { GUEST_KERNEL, type MappedObject, type RecordedObjects } from "./recorded_objects.ts";
 import type { JitRecorded, JitVersions } from "./jit_versions.ts";
@@ -75,8 +73,7 @@ const MEMORY =
  *
  * @example
  * ```ts
- * import { Machine } from "@perfdata/session";
- * import { Places, RecordedObjects, UNMAPPED } from "@perfdata/session/symbols";
+ * import { Machine, Places, RecordedObjects, UNMAPPED } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const machine = new Machine();

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { PerfDataReader } from "@perfdata/format";
-import { fileSource } from "@perfdata/format/file-source";
+import { PerfDataReader } from "@perfdata/format/records";
+import { fileSource } from "@perfdata/format/files";
 import { runEngine } from "../reading/run_engine.ts";
 
 Deno.test("places that are looked for after the run are found, and added where they are new", async () => {

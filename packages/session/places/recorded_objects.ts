@@ -1,6 +1,19 @@
-import type { BuildIdEvent } from "@perfdata/format/features";
-import type { Diagnostics, PerfDataReader } from "@perfdata/format";
-import { PerfDataError } from "@perfdata/format/error";
+import {
+  BUILD_ID_SIZE,
+  type BuildIdEvent,
+  buildIdText,
+  decodeObjectFeature,
+} from "@perfdata/format/features";
+import { type Diagnostics, PerfDataError } from "@perfdata/format/bytes";
+import {
+  FORK,
+  layoutOf,
+  MMAP,
+  MMAP2,
+  type PerfDataReader,
+  prefixSize,
+  recordMisc,
+} from "@perfdata/format/records";
 import {
   featureName,
   HEADER_ARCH,
@@ -10,35 +23,35 @@ import {
   HEADER_OSRELEASE,
   HEADER_SP_FILE,
   HEADER_SP_FILE2,
-} from "@perfdata/format/feature-names";
-import { BUILD_ID_SIZE, buildIdText, decodeObjectFeature } from "@perfdata/format/object-feature";
-import {
+  PERF_RECORD_FORK,
+  PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_MISC_BUILD_ID_SIZE,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_MMAP_BUILD_ID,
-} from "@perfdata/format/perf-event";
-import {
-  PERF_RECORD_FORK,
-  PERF_RECORD_HEADER_BUILD_ID,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_TIME_CONV,
-} from "@perfdata/format/record-types";
-import { FORK, MMAP, MMAP2 } from "@perfdata/format/records";
-import { layoutOf, prefixSize } from "@perfdata/format/struct";
-import type { RecordedSymbolsOf } from "@perfdata/symbols/resolver-options";
-import type { SymbolObject } from "@perfdata/symbols";
-import { type Address, addressFromHalves } from "@perfdata/symbols/address";
-import { type KernelReference, kernelReference } from "@perfdata/symbols/address-map";
-import { mapKind, perfMapPid } from "@perfdata/symbols/map-name";
-import { TIME_CONV, type TimeConv } from "@perfdata/user-records/time-conv";
-import { HEADER_BUILD_ID as BUILD_ID_RECORD } from "@perfdata/user-records/header-build-id";
+} from "@perfdata/format/constants";
+import {
+  type Address,
+  addressFromHalves,
+  type KernelReference,
+  kernelReference,
+  mapKind,
+  perfMapPid,
+  type RecordedSymbolsOf,
+  type SymbolObject,
+} from "@perfdata/symbols/resolver";
+import {
+  HEADER_BUILD_ID as BUILD_ID_RECORD,
+  TIME_CONV,
+  type TimeConv,
+} from "@perfdata/user-records/metadata";
 import type { RecordedFile } from "../names/recorded_symbols.ts";
 import { streamFeature } from "../events/stream_feature.ts";
 import { guestOfPid, isGuestMode } from "../machine/guest_machines.ts";
-import { recordMisc } from "@perfdata/format/record-header";
 
 // Where the fields lie.
 const TASK = layoutOf(FORK);
@@ -93,7 +106,7 @@ export interface MappedObject {
  *
  * @example
  * ```ts
- * import { RecordedObjects } from "@perfdata/session/symbols";
+ * import { RecordedObjects } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const objects = new RecordedObjects({ littleEndian: true, isGoogleDialect: false });

@@ -17,7 +17,7 @@ const MODULE = /([^/]{1,255})\.ko(?:\.\w{1,4})?$/;
  *
  * @example
  * ```ts
- * import { sharedBuildIdTexts } from "@perfdata/session/shared-build-ids";
+ * import { sharedBuildIdTexts } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const modules = ["/lib/ext4.ko", "/lib/xfs.ko.zst"].map((path) => ({ path, buildId: "12ab" }));

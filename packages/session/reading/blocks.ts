@@ -1,5 +1,5 @@
-import type { PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/constants";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";
 import { type BlockRange, type IndexBlock, RecordingIndex } from "../index/recording_index.ts";

@@ -1,5 +1,5 @@
-import type { PerfDataReader } from "@perfdata/format";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
+import type { PerfDataReader } from "@perfdata/format/records";
+import { PERF_SAMPLE_READ } from "@perfdata/format/constants";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";
@@ -29,7 +29,7 @@ import { readWindows } from "./windows.ts";
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { runEngine } from "@perfdata/session/engine";
+ * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(24);

@@ -1,20 +1,19 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
   PerfDataReader,
   PerfDataWriter,
   RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { USER_RECORDS } from "@perfdata/user-records";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Engine } from "../engine/engine.ts";

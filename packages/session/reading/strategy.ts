@@ -1,4 +1,4 @@
-import type { PerfDataReader } from "@perfdata/format";
+import type { PerfDataReader } from "@perfdata/format/records";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";

@@ -1,9 +1,9 @@
-import type { PerfDataReader, RecordBatch } from "@perfdata/format";
-import { PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
+import type { PerfDataReader, RecordBatch } from "@perfdata/format/records";
 import {
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
+  PERF_SAMPLE_STACK_USER,
+} from "@perfdata/format/constants";
 import { type Engine, engineOf } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";
 import { openPass } from "../engine/pass.ts";

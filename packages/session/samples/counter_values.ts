@@ -1,6 +1,6 @@
-import type { PerfEvent } from "@perfdata/format";
-import { IdMap } from "@perfdata/format/id-map";
-import { PERF_SAMPLE_READ, PERF_SAMPLE_TID } from "@perfdata/format/perf-event";
+import type { PerfEvent } from "@perfdata/format/records";
+import { IdMap } from "@perfdata/format/bytes";
+import { PERF_SAMPLE_READ, PERF_SAMPLE_TID } from "@perfdata/format/constants";
 
 /** The value of a counter at its last sample, as halves. */
 export interface CounterValue {
@@ -26,7 +26,7 @@ export function countsPerThread({ attr, layout }: PerfEvent): boolean {
  *
  * @example
  * ```ts
- * import { CounterValues } from "@perfdata/session/counter-values";
+ * import { CounterValues } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const values = new CounterValues();

@@ -1,9 +1,15 @@
-import type { PerfDataReader } from "@perfdata/format";
-import { PERF_FORMAT_LOST } from "@perfdata/format/perf-event";
-import { recordMisc } from "@perfdata/format/record-header";
-import { PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES } from "@perfdata/format/record-types";
-import { LOST, LOST_SAMPLES } from "@perfdata/format/records";
-import { prefixSize } from "@perfdata/format/struct";
+import {
+  LOST,
+  LOST_SAMPLES,
+  type PerfDataReader,
+  prefixSize,
+  recordMisc,
+} from "@perfdata/format/records";
+import {
+  PERF_FORMAT_LOST,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+} from "@perfdata/format/constants";
 
 const LOST_SIZE = prefixSize(LOST);
 const LOST_SAMPLES_SIZE = prefixSize(LOST_SAMPLES);
@@ -21,7 +27,7 @@ const DROPPED_BY_BPF = 1 << 15;
  * @example
  * ```ts
  * import { bytesSource, memorySink, PerfDataReader, PerfDataWriter } from "@perfdata/format";
- * import { LostRecords } from "@perfdata/session/lost-records";
+ * import { LostRecords } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

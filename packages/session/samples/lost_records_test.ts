@@ -1,20 +1,19 @@
 import { assertEquals } from "@std/assert";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
   PerfDataReader,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import {
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
   PERF_SAMPLE_ID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { LostRecords } from "./lost_records.ts";
 
 const LOST = 2;

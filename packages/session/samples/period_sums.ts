@@ -9,7 +9,7 @@
  *
  * @example
  * ```ts
- * import { roundedPeriods } from "@perfdata/session/period-sums";
+ * import { roundedPeriods } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(roundedPeriods(2 ** 53 - 1), undefined);

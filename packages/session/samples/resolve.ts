@@ -1,19 +1,24 @@
-import type { PerfDataReader, PerfEvent } from "@perfdata/format";
-import { HEADER_SP_META_INFO } from "@perfdata/format/feature-names";
 import {
+  BRANCH_ENTRY,
+  type PerfDataReader,
+  type PerfEvent,
+  SampleFields,
+} from "@perfdata/format/records";
+import {
+  HEADER_SP_META_INFO,
   PERF_CONTEXT_USER,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/record-types";
-import { BRANCH_ENTRY, SampleFields } from "@perfdata/format/sample-layout";
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+} from "@perfdata/format/constants";
 import { ChainStep, contextMode, isContextMarker, type SampledChain } from "../stacks/chains.ts";
 import { isGuestMode } from "../machine/guest_machines.ts";
 import type { History } from "../history/history.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { MachineView } from "../machine/machine_view.ts";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { FrameStep } from "../stacks/frame_lists.ts";
 import type { Places } from "../places/places.ts";
 import { RecentPlaces } from "../places/recent_places.ts";

@@ -1,5 +1,5 @@
-import type { PerfEvent } from "@perfdata/format";
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import type { PerfEvent } from "@perfdata/format/records";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
 
 /** Fewer samples say nothing about what is usual. */
 const FEWEST = 100;
@@ -45,7 +45,7 @@ export interface EventPeriods {
  *
  * @example
  * ```ts
- * import { rulingPeriodText } from "@perfdata/session/ruling-period";
+ * import { rulingPeriodText } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const usual = { name: "cycles", samples: 1000, period: 1_000_000, largest: 5000 };

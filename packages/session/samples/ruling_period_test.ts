@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { emptyAttr, PerfEvent } from "@perfdata/format";
+import { emptyAttr, PerfEvent } from "@perfdata/format/records";
 import { LargestPeriods, rulingPeriodText } from "./ruling_period.ts";
 
 const usual = { name: "cycles", samples: 1000, period: 250_000_000, largest: 4_000_000 };

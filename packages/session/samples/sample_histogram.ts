@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 
 /** Words of a context: event, comm, pid, tid, cpu, detail. */
 const CONTEXT = 6;
@@ -22,7 +22,7 @@ export interface HistogramPart {
  *
  * @example
  * ```ts
- * import { SampleHistogram } from "@perfdata/session/sample-histogram";
+ * import { SampleHistogram } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const histogram = new SampleHistogram();

@@ -1,8 +1,12 @@
-import type { PerfDataReader, PerfEvent } from "@perfdata/format";
-import { floatAt, intAt } from "@perfdata/format/elements";
-import { IdMap } from "@perfdata/format/id-map";
-import { PERF_SAMPLE_READ } from "@perfdata/format/perf-event";
-import { type ReadLayout, readLayout, SampleFields } from "@perfdata/format/sample-layout";
+import {
+  type PerfDataReader,
+  type PerfEvent,
+  type ReadLayout,
+  readLayout,
+  SampleFields,
+} from "@perfdata/format/records";
+import { floatAt, IdMap, intAt } from "@perfdata/format/bytes";
+import { PERF_SAMPLE_READ } from "@perfdata/format/constants";
 import type { Run } from "../order/run.ts";
 import { CounterValues, countsPerThread } from "./counter_values.ts";
 

@@ -1,14 +1,13 @@
 import { assertEquals } from "@std/assert";
+import { bytesSource, intAt, memorySink, numberAt } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
   PerfDataReader,
   PerfDataWriter,
   PerfEvent,
   RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import {
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
@@ -16,8 +15,7 @@ import {
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
-import { intAt, numberAt } from "@perfdata/format/elements";
+} from "@perfdata/format/constants";
 import { runEngine } from "../reading/run_engine.ts";
 import { CHOSEN, type Run } from "../order/run.ts";
 import { SampleReads } from "./sample_reads.ts";

@@ -1,13 +1,11 @@
 import type { Run } from "../order/run.ts";
-import type { OffCpuFields } from "@perfdata/format/off-cpu";
-import type { PerfEvent } from "@perfdata/format";
+import type { OffCpuFields, PerfEvent, SampleFields } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_BRANCH_CALL_STACK,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
-} from "@perfdata/format/perf-event";
-import type { SampleFields } from "@perfdata/format/sample-layout";
+} from "@perfdata/format/constants";
 
 /** The fields of samples to fill in, beside thread, process, comm and period. */
 export interface ResolveNeeds {

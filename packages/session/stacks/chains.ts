@@ -10,7 +10,7 @@ import {
   PERF_RECORD_MISC_HYPERVISOR,
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import type { Places } from "../places/places.ts";
 import type { StackTable } from "./stacks.ts";
 

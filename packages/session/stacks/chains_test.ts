@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format";
+import { KERNEL_RECORDS, RecordCodec } from "@perfdata/format/records";
 import { ChainStep } from "./chains.ts";
 import { Machine } from "../machine/machine.ts";
 import { Places } from "../places/places.ts";

@@ -1,6 +1,6 @@
-import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
+import { PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
 import { contextMode, INVALID, isContextMarker, type SampledChain } from "./chains.ts";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { type Places, UNMAPPED } from "../places/places.ts";
 import { PLACE_FRAME, type Run } from "../order/run.ts";
 import type { UserFrames } from "./stacks.ts";

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { UserFrames } from "./stacks.ts";
 
 /** Words of a `perf_branch_entry`: from, to, flags. */

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { Places } from "../places/places.ts";
 
 /** Stacks from one thread: see {@link StackTable.part}. */
@@ -19,7 +19,7 @@ export interface StacksPart {
  *
  * @example
  * ```ts
- * import { StackTable } from "@perfdata/session/stacks";
+ * import { StackTable } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * const stacks = new StackTable();

@@ -1,17 +1,22 @@
-import { buildIdText } from "@perfdata/format/object-feature";
-import type { PerfEventAttr } from "@perfdata/format";
-import { PERF_RECORD_MISC_USER } from "@perfdata/format/perf-event";
-import type { SampleFields } from "@perfdata/format/sample-layout";
-import type { SymbolObject } from "@perfdata/symbols";
-import type { CfiMachine, CodeLookup } from "@perfdata/symbols/cfi";
-import { FrameWalker, NOT_MAPPED, RowTable, type StackCopy } from "@perfdata/symbols/cfi";
+import { buildIdText } from "@perfdata/format/features";
+import type { PerfEventAttr, SampleFields } from "@perfdata/format/records";
+import { PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
+import {
+  type CfiMachine,
+  type CodeLookup,
+  FrameWalker,
+  NOT_MAPPED,
+  RowTable,
+  type StackCopy,
+} from "@perfdata/symbols/dwarf";
 import {
   type CodeRules,
   type CodeSearch,
   miniDebugInfos,
   type ObjectCode,
   openObjectCode,
-} from "@perfdata/symbols/object-code";
+} from "@perfdata/symbols";
 import type { MachineView } from "../machine/machine_view.ts";
 import type { Places } from "../places/places.ts";
 import type { RecordedObjects } from "../places/recorded_objects.ts";

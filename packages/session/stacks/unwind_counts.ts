@@ -1,4 +1,5 @@
-import { type FrameWalker, WALK_END } from "@perfdata/symbols/cfi";
+import type { FrameWalker } from "@perfdata/symbols/dwarf";
+import { WALK_END } from "@perfdata/symbols/resolver";
 
 /** Numbers of stacks by the reason why they ended. */
 export interface UnwindTally {

@@ -1,5 +1,5 @@
-import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/perf-event";
-import { WALK_END } from "@perfdata/symbols/walk-end";
+import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_STACK_USER } from "@perfdata/format/constants";
+import { WALK_END } from "@perfdata/symbols/resolver";
 import type { Engine } from "../engine/engine.ts";
 import type { UnwindTally } from "./unwind_counts.ts";
 
@@ -8,7 +8,7 @@ import type { UnwindTally } from "./unwind_counts.ts";
  *
  * @example
  * ```ts
- * import { percent } from "@perfdata/session/unwind-text";
+ * import { percent } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([percent(1, 2), percent(1, 1e6)], ["50%", "under 0.01%"]);
@@ -45,9 +45,8 @@ const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string
  *
  * @example
  * ```ts
- * import { unwoundText } from "@perfdata/session/unwind-text";
+ * import { Engine, unwoundText } from "@perfdata/session";
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
- * import { Engine } from "@perfdata/session/engine";
  * import { assertEquals } from "@std/assert";
  *
  * const pipe = new Uint8Array(16);

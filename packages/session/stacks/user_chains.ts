@@ -1,14 +1,18 @@
-import type { PerfDataReader, RecordBatch } from "@perfdata/format";
+import {
+  BRANCH_ENTRY,
+  CALLCHAIN_DEFERRED,
+  layoutOf,
+  type PerfDataReader,
+  type RecordBatch,
+  type SampleFields,
+  trailerEnd,
+} from "@perfdata/format/records";
 import {
   PERF_CONTEXT_USER,
   PERF_CONTEXT_USER_DEFERRED,
+  PERF_RECORD_CALLCHAIN_DEFERRED,
   PERF_RECORD_MISC_USER,
-} from "@perfdata/format/perf-event";
-import { PERF_RECORD_CALLCHAIN_DEFERRED } from "@perfdata/format/record-types";
-import { trailerEnd } from "@perfdata/format/record";
-import { CALLCHAIN_DEFERRED } from "@perfdata/format/records";
-import { BRANCH_ENTRY, type SampleFields } from "@perfdata/format/sample-layout";
-import { layoutOf } from "@perfdata/format/struct";
+} from "@perfdata/format/constants";
 import { isContextMarker } from "./chains.ts";
 import { LbrStitch } from "./lbr_stitch.ts";
 import type { Places } from "../places/places.ts";

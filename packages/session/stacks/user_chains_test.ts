@@ -1,21 +1,20 @@
 import { assertEquals } from "@std/assert";
+import { bytesSource, memorySink } from "@perfdata/format/bytes";
 import {
-  bytesSource,
   emptyAttr,
   KERNEL_RECORDS,
-  memorySink,
   PerfDataReader,
   PerfDataWriter,
   type PerfEventAttr,
   RecordCodec,
-} from "@perfdata/format";
+} from "@perfdata/format/records";
 import {
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
-} from "@perfdata/format/perf-event";
+} from "@perfdata/format/constants";
 import { USER_RECORDS } from "@perfdata/user-records";
 import type { Engine } from "../engine/engine.ts";
 import { runEngine } from "../reading/run_engine.ts";

@@ -1,4 +1,4 @@
-import { type CfiMachine, cfiMachine } from "@perfdata/symbols/cfi";
+import { type CfiMachine, cfiMachine } from "@perfdata/symbols/dwarf";
 
 /** `e_machine` of the machines whose stacks are unwound (elf.h). */
 const EM = { I386: 3, ARM: 40, X86_64: 62, AARCH64: 183 } as const;

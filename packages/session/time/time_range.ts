@@ -1,12 +1,12 @@
 /** Ranges of time: absolute, from the start of a recording, or as a share of it. */
-import { decodeFeature, type PerfDataReader } from "@perfdata/format";
-import { HEADER_SAMPLE_TIME } from "@perfdata/format/feature-names";
+import { decodeFeature } from "@perfdata/format/features";
+import { type PerfDataReader, trailerEnd } from "@perfdata/format/records";
 import {
+  HEADER_SAMPLE_TIME,
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { trailerEnd } from "@perfdata/format/record";
+} from "@perfdata/format/constants";
 
 /** A range of time as the user gave it. */
 export interface TimeRange {

@@ -1,7 +1,6 @@
-import type { PerfDataReader, RecordBatch } from "@perfdata/format";
-import { enlarge } from "@perfdata/format/enlarge";
-import { recordSize } from "@perfdata/format/record-header";
-import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/record-types";
+import { type PerfDataReader, type RecordBatch, recordSize } from "@perfdata/format/records";
+import { enlarge } from "@perfdata/format/bytes";
+import { PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/constants";
 import { BlockReader } from "../reading/blocks.ts";
 import { stepOf } from "../index/moments.ts";
 import type { Rounds } from "../index/rounds.ts";

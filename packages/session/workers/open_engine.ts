@@ -1,4 +1,5 @@
-import type { Diagnostics, PerfDataReader } from "@perfdata/format";
+import type { Diagnostics } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
 import { Engine, historyOf } from "../engine/engine.ts";
 import { EventNames } from "../events/event_names.ts";
 import type { Applied, HistoryIndex } from "../history/history.ts";

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { PlacesPart } from "../places/places.ts";
 import type { StacksPart } from "../stacks/stacks.ts";
 import type { UnwindPart } from "../stacks/unwind_counts.ts";

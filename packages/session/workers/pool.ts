@@ -1,5 +1,4 @@
-import { OutOfMemory } from "@perfdata/format/memory";
-import { settleable } from "@perfdata/format/es2024";
+import { OutOfMemory, settleable } from "@perfdata/format/bytes";
 import type { ThreadError, ThreadMessage, WorkerThread } from "./thread.ts";
 import { buffersOf } from "./buffers.ts";
 import { Turns } from "./turns.ts";

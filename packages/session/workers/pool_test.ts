@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { settleable } from "@perfdata/format/es2024";
-import { OutOfMemory } from "@perfdata/format/memory";
+import { OutOfMemory, settleable } from "@perfdata/format/bytes";
 import type { WorkerThread } from "./thread.ts";
 import { listQueue, Pool, type PoolServer, servePool } from "./pool.ts";
 import { threadWithin } from "./testing.ts";

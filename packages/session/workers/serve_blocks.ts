@@ -1,4 +1,5 @@
-import { type ByteSource, PerfDataReader } from "@perfdata/format";
+import type { ByteSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";

@@ -1,4 +1,5 @@
-import { type ByteSource, PerfDataReader } from "@perfdata/format";
+import type { ByteSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import type { HistoryPart } from "../index/recording_index.ts";
 import { Rounds, type RoundsPart } from "../index/rounds.ts";
 import type { Window } from "../windows/plan.ts";

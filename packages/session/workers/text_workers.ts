@@ -1,8 +1,9 @@
-import { type Diagnostics, PerfDataError, type PerfDataReader } from "@perfdata/format";
+import { type Diagnostics, PerfDataError } from "@perfdata/format/bytes";
+import type { PerfDataReader } from "@perfdata/format/records";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";
 import type { WorkerThread } from "./thread.ts";
-import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
+import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/constants";
 import { EventNames } from "../events/event_names.ts";
 import { RecordingIndex } from "../index/recording_index.ts";
 import { bytesOf, type Window, WINDOW_BYTES, windowsOf } from "../windows/plan.ts";

@@ -15,8 +15,7 @@ export { type BundleEntry, BundleObject } from "./bundle_object.ts";
  *
  * @example
  * ```ts
- * import { BundleError } from "@perfdata/symbols";
- * import { SymbolBundle } from "@perfdata/symbols";
+ * import { BundleError, SymbolBundle } from "@perfdata/symbols";
  * import { assertThrows } from "@std/assert";
  *
  * assertThrows(() => SymbolBundle.open(new Uint8Array(100)), BundleError, "0: no symbol bundle");

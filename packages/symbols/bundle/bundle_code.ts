@@ -115,7 +115,7 @@ export function decodeBundleCode(
  *
  * @example
  * ```ts
- * import { partsSource } from "@perfdata/symbols/bundle-code";
+ * import { partsSource } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const parts = [{ offset: 4096, bytes: Uint8Array.of(0x90, 0xc3) }];
@@ -149,7 +149,7 @@ export function partsSource({ size, parts }: BundledFile): BinarySource {
  *
  * @example
  * ```ts
- * import { bundledText } from "@perfdata/symbols/bundle-code";
+ * import { bundledText } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const parts = [{ offset: 0, bytes: new TextEncoder().encode("\nint main() {") }];

@@ -1,4 +1,4 @@
-import { numberAt } from "@perfdata/format/elements";
+import { numberAt } from "@perfdata/format/bytes";
 import type { Address } from "../resolver/address.ts";
 import type { BundleObject } from "./bundle.ts";
 import type { FrameBatch } from "../dwarf/dwarf_context.ts";
@@ -11,9 +11,9 @@ import type { FrameFinder, SymbolFinder } from "../dwarf/addr2line_text.ts";
  *
  * @example
  * ```ts
- * import { BundleFrames } from "@perfdata/symbols/bundle-frames";
- * import { resolution } from "@perfdata/symbols/resolution";
- * import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { BundleFrames, SymbolBundle } from "@perfdata/symbols";
+ * import { resolution } from "@perfdata/symbols/resolver";
+ * import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const writer = new SymbolBundleWriter();

@@ -1,4 +1,4 @@
-import { floatAt, uintAt } from "@perfdata/format/elements";
+import { floatAt, uintAt } from "@perfdata/format/bytes";
 import type { Address } from "../resolver/address.ts";
 import type { BundleTables } from "./bundle_tables.ts";
 import type { BundleObjectInfo, BundleUnwinding } from "./bundle_writer.ts";

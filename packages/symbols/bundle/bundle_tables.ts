@@ -1,4 +1,4 @@
-import { byteAt, floatAt, shortAt, uintAt } from "@perfdata/format/elements";
+import { byteAt, floatAt, shortAt, uintAt } from "@perfdata/format/bytes";
 import type { LoadSegment } from "../resolver/address_map.ts";
 import { type BundledFile, decodeBundleCode } from "./bundle_code.ts";
 import {

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { crc32 } from "node:zlib";
-import { addressToHex, type Frame, SymbolBundle, SymbolBundleWriter } from "../mod.ts";
+import { addressToHex } from "@perfdata/symbols/resolver";
+import { type Frame, SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import { SymbolBundle } from "@perfdata/symbols";
 import { BundleError } from "./bundle_format.ts";
 import { type BundleObjectInfo } from "./bundle_writer.ts";
 import { type ObjectKind, resolution, unresolved } from "../resolver/resolution.ts";

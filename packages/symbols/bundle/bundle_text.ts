@@ -1,5 +1,5 @@
 /** Entries of a bundle as text. */
-import { visible } from "@perfdata/format/visible";
+import { visible } from "@perfdata/format/bytes";
 import { addressToHex } from "../resolver/address.ts";
 import type { BundleEntry } from "./bundle_object.ts";
 

@@ -49,8 +49,9 @@ interface Entry {
  *
  * @example
  * ```ts
- * import { resolution } from "@perfdata/symbols/resolution";
- * import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
+ * import { resolution } from "@perfdata/symbols/resolver";
+ * import { SymbolBundle } from "@perfdata/symbols";
+ * import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const writer = new SymbolBundleWriter();

@@ -92,8 +92,8 @@ const MACHINES = new Map([X86_64, I386, AARCH64, ARM].map((machine) => [machine.
  *
  * @example
  * ```ts
- * import { cfiMachine } from "@perfdata/symbols/cfi";
- * import { EM } from "@perfdata/symbols/elf";
+ * import { cfiMachine } from "@perfdata/symbols/dwarf";
+ * import { EM } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(cfiMachine(EM.X86_64)?.names[7], "rsp");

@@ -33,8 +33,8 @@ export interface CfiFiles {
  * @example
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
- * import { cfiMachine, ObjectCfi, RowTable } from "@perfdata/symbols/cfi";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
+ * import { cfiMachine, ObjectCfi, RowTable } from "@perfdata/symbols/dwarf";
  * import { assert } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { RULE } from "./cfi_constants.ts";
 import type { ExpressionTable, FrameRules } from "./frame_rules.ts";
 import type { CfiMachine } from "./cfi_machine.ts";

@@ -34,7 +34,7 @@ const MACHINES: readonly (readonly [RegExp, readonly number[], boolean?])[] = [
  *
  * @example
  * ```ts
- * import { runsOn } from "@perfdata/symbols/architecture";
+ * import { runsOn } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const bash = { machine: 62, littleEndian: true }; // EM_X86_64
@@ -60,7 +60,7 @@ export function runsOn(arch: string | undefined, elf: ElfMachine): boolean {
  *
  * @example
  * ```ts
- * import { machineOf } from "@perfdata/symbols/architecture";
+ * import { machineOf } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([machineOf("x86_64"), machineOf("aarch64"), machineOf("vax")], [62, 183, undefined]);

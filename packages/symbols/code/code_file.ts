@@ -42,7 +42,7 @@ export type CodeFile =
  *
  * @example
  * ```ts
- * import { openCodeFile } from "@perfdata/symbols/code-file";
+ * import { openCodeFile } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const files = { open: () => undefined, read: () => undefined };

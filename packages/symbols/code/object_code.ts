@@ -1,4 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt } from "@perfdata/format/bytes";
 import type { Address } from "../resolver/address.ts";
 import type { SymbolBundle } from "../bundle/bundle.ts";
 import { FileAddresses } from "../resolver/address_map.ts";

@@ -24,7 +24,7 @@ const MAX_MANGLED = 1 << 16;
  *
  * @example
  * ```ts
- * import { demangleItanium } from "@perfdata/symbols/demangle";
+ * import { demangleItanium } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(demangleItanium("_ZN3foo3barEi"), "foo::bar(int)");

@@ -26,7 +26,7 @@ export interface RustOptions {
  *
  * @example
  * ```ts
- * import { demangleRustLegacy } from "@perfdata/symbols/demangle";
+ * import { demangleRustLegacy } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(

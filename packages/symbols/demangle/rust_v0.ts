@@ -45,7 +45,7 @@ const BASIC_TYPES: Readonly<Record<string, string>> = {
  *
  * @example
  * ```ts
- * import { demangleRustV0 } from "@perfdata/symbols/demangle";
+ * import { demangleRustV0 } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(demangleRustV0("_RNvCs1234_7mycrate3foo"), "mycrate::foo");

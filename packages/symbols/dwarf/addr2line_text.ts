@@ -1,5 +1,4 @@
-import { byteAt, floatAt, intAt, uintAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { byteAt, enlarge, floatAt, intAt, uintAt } from "@perfdata/format/bytes";
 import type { Address } from "../resolver/address.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import type { DwarfContext } from "./dwarf_context.ts";
@@ -48,8 +47,7 @@ const FULL = 1 << 19;
  *
  * @example
  * ```ts
- * import { Addr2LineText } from "@perfdata/symbols/dwarf";
- * import { DwarfContext } from "@perfdata/symbols";
+ * import { Addr2LineText, DwarfContext } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const nothing = DwarfContext.open({ littleEndian: true, get: () => undefined });

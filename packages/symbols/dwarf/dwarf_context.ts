@@ -1,6 +1,6 @@
 // One module, since a look-up goes from the index of units to a unit's tables, and on to split and
 // supplementary files. All of them share one cache.
-import { floatAt, intAt, uintAt } from "@perfdata/format/elements";
+import { floatAt, intAt, uintAt } from "@perfdata/format/bytes";
 import { type Address, addressFromBigInt } from "../resolver/address.ts";
 import { KIND, SLOT } from "./abbrev.ts";
 import { DataFinder } from "./data/data_finder.ts";
@@ -228,8 +228,7 @@ class Loaded extends Tables<FunctionTable> {
  *
  * @example
  * ```ts
- * import { DwarfContext } from "@perfdata/symbols";
- * import { type DwarfSections } from "@perfdata/symbols/dwarf";
+ * import { DwarfContext, type DwarfSections } from "@perfdata/symbols/dwarf";
  *
  * const sections: DwarfSections = { littleEndian: true, get: () => undefined };
  * const context = DwarfContext.open(sections);
@@ -383,8 +382,7 @@ export class DwarfContext {
    *
    * @example
    * ```ts
-   * import { DwarfContext } from "@perfdata/symbols";
-   * import { type DwarfSections } from "@perfdata/symbols/dwarf";
+   * import { DwarfContext, type DwarfSections } from "@perfdata/symbols/dwarf";
    *
    * const sections: DwarfSections = { littleEndian: true, get: () => undefined };
    * const batch = DwarfContext.open(sections).findAll(Float64Array.of(0x1000, 0x1004));

@@ -9,9 +9,9 @@ import type { DwarfSections } from "./sections.ts";
  *
  * @example
  * ```ts
- * import { DwarfContext, ElfFile } from "@perfdata/symbols";
- * import { elfDwarfSections } from "@perfdata/symbols/dwarf";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { DwarfContext, elfDwarfSections } from "@perfdata/symbols/dwarf";
+ * import { ElfFile } from "@perfdata/symbols";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

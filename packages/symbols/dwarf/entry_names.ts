@@ -1,5 +1,4 @@
-import { byteAt, floatAt, intAt, numberAt, uintAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { byteAt, enlarge, floatAt, intAt, numberAt, uintAt } from "@perfdata/format/bytes";
 import { text } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import { lowerBound } from "../table/sorted_numbers.ts";
 
 /** Ranges `[low, high)` with owners, in growing arrays. */

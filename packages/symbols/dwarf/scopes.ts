@@ -1,5 +1,4 @@
-import { groupBy } from "@perfdata/format/es2024";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { floatAt, groupBy, intAt, numberAt } from "@perfdata/format/bytes";
 import { KIND, SLOT } from "./abbrev.ts";
 import { DW_TAG } from "./dwarf_constants.ts";
 import { Die, stepOver } from "./die.ts";

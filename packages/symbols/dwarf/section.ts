@@ -1,4 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt } from "@perfdata/format/bytes";
 import { Cursor, text, u16, u24, u32, u64 } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import type { BinarySource } from "../files/binary_source.ts";

@@ -7,8 +7,7 @@ import type { BinarySource } from "../files/binary_source.ts";
  *
  * @example
  * ```ts
- * import { DwarfContext } from "@perfdata/symbols";
- * import { type DwarfSections } from "@perfdata/symbols/dwarf";
+ * import { DwarfContext, type DwarfSections } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";
  *
  * const sections: DwarfSections = { littleEndian: true, get: () => undefined };

@@ -1,5 +1,4 @@
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { byteAt, enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { KIND, SLOT } from "./abbrev.ts";
 import { type Cursor, u16, u32 } from "./bytes.ts";
 import { Die, stepOver } from "./die.ts";

@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { AbbrevTable, SLOT } from "./abbrev.ts";
 import { Cursor } from "./bytes.ts";
 import {

@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import { SLOT } from "./abbrev.ts";
 import { Cursor } from "./bytes.ts";
 import { DwarfError } from "./dwarf_error.ts";

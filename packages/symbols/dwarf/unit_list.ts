@@ -1,5 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge, floatAt } from "@perfdata/format/bytes";
 import { DwarfError } from "./dwarf_error.ts";
 import type { DwarfFile } from "./dwarf_file.ts";
 import { Unit } from "./unit.ts";

@@ -1,4 +1,4 @@
-import { floatAt, intAt, numberAt, uintAt } from "@perfdata/format/elements";
+import { floatAt, intAt, numberAt, uintAt } from "@perfdata/format/bytes";
 import type { Die } from "./die.ts";
 import { Calls, FunctionWalk, UNWANTED, walkCalls } from "./subprograms.ts";
 import { lowerBound } from "../table/sorted_numbers.ts";

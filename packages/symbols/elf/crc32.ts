@@ -12,8 +12,8 @@ const table = new Uint32Array(256).map((_, byte) => {
  *
  * @example
  * ```ts
- * import { bytesSource } from "@perfdata/symbols";
- * import { crc32 } from "@perfdata/symbols/elf";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
+ * import { crc32 } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * // The check value of the CRC catalogue.

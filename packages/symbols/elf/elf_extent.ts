@@ -4,7 +4,7 @@
  *
  * @example
  * ```ts
- * import { elfExtent } from "@perfdata/symbols/elf";
+ * import { elfExtent } from "@perfdata/symbols";
  * import { assert, assertEquals } from "@std/assert";
  *
  * assertEquals(elfExtent(new Uint8Array(64)), undefined);

@@ -114,7 +114,7 @@ function view(bytes: Uint8Array): DataView {
  * @example
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

@@ -1,4 +1,4 @@
-import { byteAt, floatAt, uintAt } from "@perfdata/format/elements";
+import { byteAt, floatAt, uintAt } from "@perfdata/format/bytes";
 import { addressToHex } from "../resolver/address.ts";
 import { lowerBound } from "../table/sorted_numbers.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
@@ -51,7 +51,7 @@ export interface ElfSymbols {
  * @example
  * ```ts
  * import { ElfFile, readElfSymbols } from "@perfdata/symbols";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assert } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

@@ -17,9 +17,8 @@ import { ElfFile } from "./elf_file.ts";
  *
  * @example
  * ```ts
- * import { ElfFile, readElfSymbols } from "@perfdata/symbols";
- * import { readMiniDebugInfo } from "@perfdata/symbols/elf";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { ElfFile, readElfSymbols, readMiniDebugInfo } from "@perfdata/symbols";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assert } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

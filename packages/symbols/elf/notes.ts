@@ -14,7 +14,7 @@ const MAX_BUILD_ID = 64;
  *
  * @example
  * ```ts
- * import { buildIdOfNotes } from "@perfdata/symbols/elf";
+ * import { buildIdOfNotes } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const note = Uint8Array.of(4, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0x47, 0x4e, 0x55, 0, 0xab, 0xcd, 0, 0);

@@ -2,7 +2,7 @@
  * Decompressors in plain JavaScript, for any runtime. Loading this module makes them the default.
  */
 import { unzlibSync } from "fflate";
-import { zstdDecompress } from "@perfdata/format/zstd";
+import { zstdDecompress } from "@perfdata/format/records";
 import { defaultDecompressors } from "./decompress.ts";
 
 // With `out`, the library does not grow its buffer, so a stream cannot use more memory than it

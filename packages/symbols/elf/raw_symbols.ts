@@ -34,9 +34,8 @@ export interface RawSymbols {
  *
  * @example
  * ```ts
- * import { ElfFile } from "@perfdata/symbols";
- * import { rawSymbolName, readRawSymbols } from "@perfdata/symbols/elf";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { ElfFile, rawSymbolName, readRawSymbols } from "@perfdata/symbols";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assert } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

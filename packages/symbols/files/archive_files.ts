@@ -1,11 +1,12 @@
-import { fileKind } from "@perfdata/format/file-kind";
-import { expandedSource, fileCompression } from "@perfdata/format/compressed-source";
+import { fileKind } from "@perfdata/format/constants";
 import {
+  expandedSource,
+  fileCompression,
   isTar,
   type SkippableSource,
   type TarMember,
   TarReader,
-} from "@perfdata/format/tar-source";
+} from "@perfdata/format/records";
 import { bytesSource, sliceSource } from "./binary_source.ts";
 import { SymbolsError } from "../errors.ts";
 import type { ClosableSource, FolderEntry, SymbolFiles } from "./symbol_files.ts";
@@ -32,8 +33,8 @@ export interface ArchiveOptions {
  *
  * @example
  * ```ts
- * import { archiveFiles } from "@perfdata/symbols/archive-files";
- * import { bytesSource } from "@perfdata/symbols";
+ * import { archiveFiles } from "@perfdata/symbols";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const files = { open: () => bytesSource(new TextEncoder().encode("text")), read: () => undefined };

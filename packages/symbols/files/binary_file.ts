@@ -22,7 +22,7 @@ export interface BinaryFile extends BinarySource, Disposable {
  *
  * @example
  * ```ts
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());

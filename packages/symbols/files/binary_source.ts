@@ -44,7 +44,7 @@ export function checkRange(size: number, offset: number, length: number): void {
  *
  * @example
  * ```ts
- * import { bytesSource } from "@perfdata/symbols";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const source = bytesSource(Uint8Array.of(1, 2, 3, 4));
@@ -68,8 +68,7 @@ export function bytesSource(bytes: Uint8Array): BinarySource {
  *
  * @example
  * ```ts
- * import { bytesSource } from "@perfdata/symbols";
- * import { sliceSource } from "@perfdata/symbols/binary-source";
+ * import { bytesSource, sliceSource } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const part = sliceSource(bytesSource(Uint8Array.of(1, 2, 3, 4)), 2, 2);
@@ -109,7 +108,7 @@ const WINDOW = 64 * 1024;
  *
  * @example
  * ```ts
- * import { windowedSource } from "@perfdata/symbols/binary-source";
+ * import { windowedSource } from "@perfdata/symbols/resolver";
  * import { assertEquals, assertThrows } from "@std/assert";
  *
  * const source = windowedSource("ones", 9, (into) => into.fill(1).length);

@@ -1,4 +1,4 @@
-import { fileKind } from "@perfdata/format/file-kind";
+import { fileKind } from "@perfdata/format/constants";
 import { ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
 import type { SymbolFiles } from "./symbol_files.ts";
@@ -15,8 +15,8 @@ const MOST_FILES = 200_000;
  *
  * @example
  * ```ts
- * import { BuildIdFolder } from "@perfdata/symbols/build-id-folder";
- * import { bytesSource } from "@perfdata/symbols";
+ * import { BuildIdFolder } from "@perfdata/symbols";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const demo = Deno.readFileSync("fixtures/demo/demo");

@@ -1,9 +1,9 @@
-import { expandedStream, type FileCompression } from "@perfdata/format/compressed-source";
+import { expandedStream, type FileCompression } from "@perfdata/format/records";
 import { type BinarySource, bytesSource, checkRange } from "./binary_source.ts";
 import { elfExtent } from "../elf/elf_extent.ts";
 import { SymbolsError } from "../errors.ts";
 
-export { type FileCompression, fileCompression } from "@perfdata/format/compressed-source";
+export { type FileCompression, fileCompression } from "@perfdata/format/records";
 
 /** Default limit of a decompressed file: a constant, plus a multiple of the compressed size. */
 const FREE_BYTES = 2 ** 24;
@@ -24,7 +24,7 @@ const ELF_HEADER = 64;
  *
  * @example
  * ```ts
- * import { expandFile } from "@perfdata/symbols/compressed-file";
+ * import { expandFile } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new TextEncoder().encode("as it was");
@@ -57,8 +57,8 @@ export async function expandFile(
  *
  * @example
  * ```ts
- * import { bytesSource, SymbolsError } from "@perfdata/symbols";
- * import { expandElf } from "@perfdata/symbols/compressed-file";
+ * import { bytesSource, SymbolsError } from "@perfdata/symbols/resolver";
+ * import { expandElf } from "@perfdata/symbols";
  * import { assertRejects } from "@std/assert";
  *
  * const stream = new Blob([new Uint8Array(1e6)]).stream().pipeThrough(new CompressionStream("gzip"));

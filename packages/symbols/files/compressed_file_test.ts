@@ -2,9 +2,10 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { symbolTable, writeElf } from "../testing/elf_writer.ts";
-import { type BinarySource, bytesSource, SymbolResolver, SymbolsError } from "../mod.ts";
+import { type BinarySource, bytesSource, SymbolsError } from "@perfdata/symbols/resolver";
+import { SymbolResolver } from "@perfdata/symbols";
 import { expandElf, expandFile } from "./compressed_file.ts";
-import { fileCompression } from "@perfdata/format/compressed-source";
+import { fileCompression } from "@perfdata/format/records";
 
 /** Test data that compresses moderately. */
 const PLAIN = Uint8Array.from({ length: 200_000 }, (_, i) => (i * i >> 7) & (i >> 9));
@@ -213,8 +214,7 @@ Deno.test({
 
 /** Peak memory of a process that opens one module. */
 async function peak(folder: string, name: string): Promise<number> {
-  const script = `
-    import { localResolver } from "@perfdata/symbols/local-resolver";
+  const script = `    import { localResolver } from "@perfdata/symbols/files";
     const symbols = await localResolver({ places: {} })
       .open({ path: ${JSON.stringify(`${folder}/${name}`)}, kind: "module" });
     await symbols.find(Float64Array.of(0x10));

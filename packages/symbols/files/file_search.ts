@@ -41,7 +41,7 @@ export interface SearchPlaces {
  *
  * @example
  * ```ts
- * import { searchPlaces } from "@perfdata/symbols/file-search";
+ * import { searchPlaces } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const { buildIdCache, debuginfodCache } = searchPlaces((name) => ({ HOME: "/home/a" })[name]);
@@ -140,7 +140,7 @@ export interface SearchResult {
  *
  * @example
  * ```ts
- * import { searchSymbolFiles } from "@perfdata/symbols/file-search";
+ * import { searchSymbolFiles } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const search = searchSymbolFiles({ path: "/usr/bin/true" });
@@ -411,7 +411,7 @@ function isRuntime(elf: ElfFile): boolean {
  *
  * @example
  * ```ts
- * import { buildIdsEqual } from "@perfdata/symbols/file-search";
+ * import { buildIdsEqual } from "@perfdata/symbols/resolver";
  * import { assert } from "@std/assert";
  *
  * assert(buildIdsEqual("abcd", "ABCD" + "00".repeat(18)));
@@ -440,7 +440,7 @@ export interface KernelCandidate {
  *
  * @example
  * ```ts
- * import { kernelCandidates } from "@perfdata/symbols/file-search";
+ * import { kernelCandidates } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const paths = kernelCandidates({ release: "6.1.0" }).map((candidate) => candidate.path);

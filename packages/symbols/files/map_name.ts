@@ -23,7 +23,7 @@ export type MapKind =
  *
  * @example
  * ```ts
- * import { perfMapPid } from "@perfdata/symbols/map-name";
+ * import { perfMapPid } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(perfMapPid("/tmp/perf-7.map"), 7);
@@ -41,7 +41,7 @@ export function perfMapPid(name: string): number | undefined {
  *
  * @example
  * ```ts
- * import { mapKind } from "@perfdata/symbols/map-name";
+ * import { mapKind } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(mapKind("[kernel.kallsyms]_text"), "kernel");

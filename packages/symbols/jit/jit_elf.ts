@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/enlarge";
+import { enlarge } from "@perfdata/format/bytes";
 import type { JitCodeLoad, JitCodeUnwindingInfo, JitdumpHeader, JitLine } from "./jitdump.ts";
 
 /** JIT-compiled code with its description. */
@@ -158,8 +158,8 @@ const [ALLOC, EXECUTE] = [2, 4];
  *
  * @example
  * ```ts
- * import { bytesSource, ElfFile } from "@perfdata/symbols";
- * import { jitElf } from "@perfdata/symbols/jit";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
+ * import { ElfFile, jitElf } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const { bytes, buildId } = await jitElf({

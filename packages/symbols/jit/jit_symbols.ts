@@ -43,8 +43,7 @@ const MAX_VERSIONS = 64;
  *
  * @example
  * ```ts
- * import { JitSymbols } from "@perfdata/symbols/jit";
- * import { type JitRecord } from "@perfdata/symbols/jit";
+ * import { type JitRecord, JitSymbols } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const load = (name: string, timestamp: bigint, codeIndex: bigint): JitRecord => ({

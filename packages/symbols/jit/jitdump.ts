@@ -164,7 +164,8 @@ const MAX_RECORD = 1 << 28;
  *
  * @example
  * ```ts
- * import { bytesSource, openJitdump } from "@perfdata/symbols";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
+ * import { openJitdump } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const bytes = new Uint8Array(40 + 16);

@@ -19,8 +19,7 @@ export type Address = number;
  *
  * @example
  * ```ts
- * import { addressFromHalves } from "@perfdata/symbols/address";
- * import { addressToHex } from "@perfdata/symbols";
+ * import { addressFromHalves, addressToHex } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const address = addressFromHalves(0xffffffff, 0x81000000);
@@ -37,7 +36,7 @@ export function addressFromHalves(hi: number, lo: number): Address {
  *
  * @example
  * ```ts
- * import { addressFromBigInt } from "@perfdata/symbols/address";
+ * import { addressFromBigInt } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(addressFromBigInt(0x401000n), 0x401000);
@@ -53,7 +52,7 @@ export function addressFromBigInt(value: bigint): Address {
  *
  * @example
  * ```ts
- * import { addressToBigInt } from "@perfdata/symbols/address";
+ * import { addressToBigInt } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(addressToBigInt(-1), 0xffffffffffffffffn);
@@ -68,7 +67,7 @@ export function addressToBigInt(address: Address): bigint {
  *
  * @example
  * ```ts
- * import { addressToHex } from "@perfdata/symbols";
+ * import { addressToHex } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(addressToHex(0x401000), "0x401000");

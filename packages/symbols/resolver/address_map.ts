@@ -28,8 +28,8 @@ const PAGE = 4096;
  * @example
  * ```ts
  * import { ElfFile } from "@perfdata/symbols";
- * import { FileAddresses } from "@perfdata/symbols/address-map";
- * import { openBinaryFile } from "@perfdata/symbols/binary-file";
+ * import { FileAddresses } from "@perfdata/symbols/resolver";
+ * import { openBinaryFile } from "@perfdata/symbols/files";
  * import { assertEquals } from "@std/assert";
  *
  * using source = openBinaryFile(Deno.execPath());
@@ -108,8 +108,7 @@ export interface KernelReference {
  *
  * @example
  * ```ts
- * import { addressFromBigInt } from "@perfdata/symbols/address";
- * import { kernelReference } from "@perfdata/symbols/address-map";
+ * import { addressFromBigInt, kernelReference } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const pgoff = addressFromBigInt(0xffffffff9a000000n);

@@ -1,4 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { Address } from "./address.ts";
 import { FileAddresses } from "./address_map.ts";
 import { runsOn } from "../code/architecture.ts";

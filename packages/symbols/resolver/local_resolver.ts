@@ -26,7 +26,7 @@ export interface LocalResolverOptions extends SymbolOptions {
  *
  * @example
  * ```ts
- * import { localResolver } from "@perfdata/symbols/local-resolver";
+ * import { localResolver } from "@perfdata/symbols/files";
  * import { assertEquals } from "@std/assert";
  *
  * const resolver = localResolver({ places: {} });

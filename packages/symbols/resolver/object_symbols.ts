@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import type { LoadSegment } from "./address_map.ts";
 import type { BundleObject } from "../bundle/bundle.ts";
 import type { SymbolsError } from "../errors.ts";

@@ -1,6 +1,5 @@
 // Uses Deno's file system API and node:zlib: opens a binary with its debug information.
 
-import { openCompanionDwarf } from "./companion_dwarf.ts";
 import type { DwarfContext } from "../dwarf/dwarf_context.ts";
 import type { DwarfError } from "../dwarf/dwarf_error.ts";
 import { ElfFile, type ElfOpenOptions } from "../elf/elf_file.ts";
@@ -45,17 +44,17 @@ export interface OpenDwarfOptions {
  *
  * @example
  * ```ts
- * import { openDwarf } from "@perfdata/symbols/open-dwarf";
+ * import { openDwarf } from "@perfdata/symbols/files";
  * import { assertEquals } from "@std/assert";
  *
- * using binary = openDwarf(Deno.execPath());
+ * using binary = await openDwarf(Deno.execPath());
  * assertEquals(binary.dwarf.find(0), []);
  * ```
  */
-export function openDwarf(
+export async function openDwarf(
   path: string,
   { places = {}, diagnostics }: OpenDwarfOptions = {},
-): OpenedDwarf {
+): Promise<OpenedDwarf> {
   const options: ElfOpenOptions = { decompressors: nodeDecompressors };
   const real = Deno.realPathSync(path);
   const source = openBinaryFile(real);
@@ -73,6 +72,7 @@ export function openDwarf(
       if (separate !== undefined && separate.path !== real) debug = separate;
       opened.keepOnly([debug.elf]);
     }
+    const { openCompanionDwarf } = await import("./companion_dwarf.ts");
     const dwarf = openCompanionDwarf(debug, real, opened, diagnostics);
     const readSymbols = () => readElfSymbols(debug.elf, { runtime: elf }).table;
     return {

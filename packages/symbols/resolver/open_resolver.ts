@@ -20,7 +20,7 @@ export interface OpenResolverOptions extends Omit<LocalResolverOptions, "bundle"
  *
  * @example
  * ```ts
- * import { openResolver } from "@perfdata/symbols/open-resolver";
+ * import { openResolver } from "@perfdata/symbols/files";
  * import { assertEquals } from "@std/assert";
  *
  * const resolver = openResolver({ places: {} });

@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 import { type Resolution, resolution } from "./resolution.ts";
 import type { RecordedSymbolsOf } from "./options.ts";
 import type { Lookup } from "./lookup.ts";

@@ -109,7 +109,7 @@ function mangledName(frame: Frame, symbol: SymbolInfo | undefined): string {
  *
  * @example
  * ```ts
- * import { resolution } from "@perfdata/symbols/resolution";
+ * import { resolution } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * const { frames } = resolution({ name: "main", start: 0x1000, end: 0x1040 }, [], (name) => name);
@@ -167,7 +167,7 @@ const NO_DEBUG_INFORMATION: Frame = {
  *
  * @example
  * ```ts
- * import { unresolved } from "@perfdata/symbols/resolution";
+ * import { unresolved } from "@perfdata/symbols/resolver";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(unresolved("file missing").frames, []);

@@ -21,7 +21,8 @@ import type { SymbolFiles } from "../files/symbol_files.ts";
  *
  * @example
  * ```ts
- * import { bytesSource, SymbolResolver } from "@perfdata/symbols";
+ * import { bytesSource } from "@perfdata/symbols/resolver";
+ * import { SymbolResolver } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const map = new TextEncoder().encode("7f0000001000 40 LazyCompile:*f a.js:1\n");

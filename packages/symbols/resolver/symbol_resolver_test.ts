@@ -3,11 +3,10 @@ import { addressFromBigInt } from "./address.ts";
 import {
   bytesSource,
   type Resolution,
-  type SymbolFiles,
   type SymbolObject,
-  SymbolResolver,
   SymbolsError,
-} from "../mod.ts";
+} from "@perfdata/symbols/resolver";
+import { type SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { type ObjectSymbols } from "./object_symbols.ts";
 import { type ResolverOptions } from "./options.ts";
 import { ignored, notInstalled } from "../../../tests/support/ignored.ts";

@@ -1,5 +1,4 @@
-import { byteAt, floatAt, uintAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { byteAt, enlarge, floatAt, uintAt } from "@perfdata/format/bytes";
 import { type Address, addressFromHalves } from "../resolver/address.ts";
 import { STB, STT } from "../elf/elf_constants.ts";
 import { lowerBound } from "./sorted_numbers.ts";
@@ -37,7 +36,7 @@ const NEWLINE = 0x0a;
  *
  * @example
  * ```ts
- * import { addressFromBigInt } from "@perfdata/symbols/address";
+ * import { addressFromBigInt } from "@perfdata/symbols/resolver";
  * import { readKallsyms } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
@@ -92,8 +91,8 @@ export function isKallsymsRestricted(bytes: Uint8Array): boolean {
  *
  * @example
  * ```ts
- * import { addressFromBigInt } from "@perfdata/symbols/address";
- * import { readKallsymsAt } from "@perfdata/symbols/kallsyms";
+ * import { addressFromBigInt } from "@perfdata/symbols/resolver";
+ * import { readKallsymsAt } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const address = addressFromBigInt(0xffffffff81000180n);

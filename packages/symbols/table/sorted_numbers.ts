@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/elements";
+import { floatAt } from "@perfdata/format/bytes";
 
 /**
  * Index of the first element of the ascending `sorted[from, to)` that is not below `value`, or

@@ -26,7 +26,7 @@ export interface SymbolNameBytes {
  *
  * @example
  * ```ts
- * import { SymbolTableBuilder } from "@perfdata/symbols/symbol-table-builder";
+ * import { SymbolTableBuilder } from "@perfdata/symbols";
  * import { assertEquals } from "@std/assert";
  *
  * const builder = new SymbolTableBuilder();

@@ -14,8 +14,7 @@ import {
   TimeUnit,
   utf8,
 } from "@uwdata/flechette";
-import type { ByteSink } from "@perfdata/format";
-import { byteAt, intAt } from "@perfdata/format/elements";
+import { byteAt, type ByteSink, intAt } from "@perfdata/format/bytes";
 import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/column_types.ts";
 
 const encoder = new TextEncoder();
@@ -45,7 +44,7 @@ interface Parts {
  * @example
  * ```ts
  * import { memorySink } from "@perfdata/format";
- * import { ArrowStream } from "@perfdata/tables/arrow";
+ * import { ArrowStream } from "@perfdata/tables";
  * import { assertEquals } from "@std/assert";
  * import { tableFromIPC } from "@uwdata/flechette";
  *

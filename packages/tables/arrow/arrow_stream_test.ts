@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { memorySink } from "@perfdata/format";
+import { memorySink } from "@perfdata/format/bytes";
 import { tableFromIPC } from "@uwdata/flechette";
 import type { RowColumns, Table } from "../schema/column_types.ts";
 import { ArrowStream } from "./arrow_stream.ts";

@@ -1,8 +1,7 @@
-import { intAt } from "@perfdata/format/elements";
-import { lookUpPlaces, ShownNames } from "@perfdata/session/look-up";
-import { ADDRESS_USE, PlaceUses } from "@perfdata/session/address-table";
-import type { Engine } from "@perfdata/session/engine";
-import type { Resolution, ResolvedFrame, SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import { intAt } from "@perfdata/format/bytes";
+import { ADDRESS_USE, type Engine, lookUpPlaces, PlaceUses, ShownNames } from "@perfdata/session";
+import type { Resolution, ResolvedFrame, SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import type { PlaceIds } from "../ids/place_ids.ts";
 import type { RowSink } from "../schema/column_types.ts";

@@ -1,5 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/elements";
-import type { CallEvents } from "@perfdata/pt/calls";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import type { CallEvents } from "@perfdata/pt/decode";
 import type { PtHistory, PtNames } from "@perfdata/pt/code";
 import { constant, type RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";

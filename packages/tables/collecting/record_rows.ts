@@ -1,16 +1,17 @@
-import { LostRecords } from "@perfdata/session/lost-records";
-import type { PerfDataReader } from "@perfdata/format";
-import { numberAt } from "@perfdata/format/elements";
-import { buildIdText } from "@perfdata/format/object-feature";
+import { type Extent, LostRecords, NameTable, streamFeature } from "@perfdata/session";
 import {
-  PERF_RECORD_MISC_CPUMODE_MASK,
-  PERF_RECORD_MISC_KERNEL,
-  PERF_RECORD_MISC_MMAP_BUILD_ID,
-  PERF_RECORD_MISC_SWITCH_OUT,
-  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-} from "@perfdata/format/perf-event";
-import { trailerEnd } from "@perfdata/format/record";
-import { recordMisc } from "@perfdata/format/record-header";
+  COMM,
+  FORK,
+  layoutOf,
+  MMAP,
+  MMAP2,
+  type PerfDataReader,
+  recordMisc,
+  SWITCH_CPU_WIDE,
+  trailerEnd,
+} from "@perfdata/format/records";
+import { numberAt } from "@perfdata/format/bytes";
+import { buildIdText } from "@perfdata/format/features";
 import {
   PERF_EVENT_HEADER_SIZE,
   PERF_RECORD_COMM,
@@ -18,18 +19,18 @@ import {
   PERF_RECORD_FORK,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_MMAP_BUILD_ID,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_USER_TYPE_START,
-} from "@perfdata/format/record-types";
-import { COMM, FORK, MMAP, MMAP2, SWITCH_CPU_WIDE } from "@perfdata/format/records";
-import { layoutOf } from "@perfdata/format/struct";
-import type { Extent } from "@perfdata/session/engine";
-import { NameTable } from "@perfdata/session/machine-names";
-import { streamFeature } from "@perfdata/session/stream-feature";
+} from "@perfdata/format/constants";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import type { ColumnValues, RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";

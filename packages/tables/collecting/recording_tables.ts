@@ -1,5 +1,5 @@
-import type { PerfDataReader, PerfEventAttr, RecordBatch } from "@perfdata/format";
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import type { PerfDataReader, PerfEventAttr, RecordBatch } from "@perfdata/format/records";
+import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import {
   HEADER_ARCH,
   HEADER_CLOCK_DATA,
@@ -9,12 +9,17 @@ import {
   HEADER_NRCPUS,
   HEADER_OSRELEASE,
   HEADER_VERSION,
-} from "@perfdata/format/feature-names";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import type { Consumer, Engine, Needs } from "@perfdata/session/engine";
-import { recordedFeatures } from "@perfdata/session/recorded-features";
-import { CHOSEN, type Run } from "@perfdata/session/run";
-import { SampleReads } from "@perfdata/session/sample-reads";
+  PERF_RECORD_SAMPLE,
+} from "@perfdata/format/constants";
+import {
+  CHOSEN,
+  type Consumer,
+  type Engine,
+  type Needs,
+  recordedFeatures,
+  type Run,
+  SampleReads,
+} from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { PlaceIds } from "../ids/place_ids.ts";
 import { type ColumnValues, constant, type RowSink, type Table } from "../schema/column_types.ts";
@@ -92,7 +97,7 @@ const CLOCK_REALTIME = 0;
  * @example
  * ```ts
  * import { bytesSource, memorySink, PerfDataReader } from "@perfdata/format";
- * import { runEngine } from "@perfdata/session/engine";
+ * import { runEngine } from "@perfdata/session";
  * import { ParquetFile, RecordingTables } from "@perfdata/tables";
  * import { assertEquals } from "@std/assert";
  *

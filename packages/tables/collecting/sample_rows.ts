@@ -1,6 +1,5 @@
-import type { PerfEvent } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
-import { BRANCH_ENTRY, type SampleFields } from "@perfdata/format/sample-layout";
+import { BRANCH_ENTRY, type PerfEvent, type SampleFields } from "@perfdata/format/records";
+import { intAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_GUEST_KERNEL,
@@ -9,10 +8,8 @@ import {
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-} from "@perfdata/format/perf-event";
-import type { Engine } from "@perfdata/session/engine";
-import { isGuestMode, machineName } from "@perfdata/session/guest-machines";
-import type { Run } from "@perfdata/session/run";
+} from "@perfdata/format/constants";
+import { type Engine, isGuestMode, machineName, type Run } from "@perfdata/session";
 import type { PlaceIds } from "../ids/place_ids.ts";
 import type { ColumnValues, RowColumns, RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, WordColumn } from "../schema/growing.ts";

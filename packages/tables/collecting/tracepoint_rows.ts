@@ -1,10 +1,8 @@
-import type { PerfEvent } from "@perfdata/format";
-import { intAt } from "@perfdata/format/elements";
-import type { SampleFields } from "@perfdata/format/sample-layout";
-import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/perf-event";
+import type { PerfEvent, SampleFields } from "@perfdata/format/records";
+import { intAt } from "@perfdata/format/bytes";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
 import type { TracepointField } from "@perfdata/format/tracepoint";
-import type { Engine } from "@perfdata/session/engine";
-import type { Run } from "@perfdata/session/run";
+import type { Engine, Run } from "@perfdata/session";
 import type { ColumnValues, RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, WordColumn } from "../schema/growing.ts";
 

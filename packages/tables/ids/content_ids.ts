@@ -1,4 +1,4 @@
-import { byteAt } from "@perfdata/format/elements";
+import { byteAt } from "@perfdata/format/bytes";
 
 /**
  * Hash of content: the first eight bytes of MurmurHash3_x86_128 of 16 bytes, as two words. The last result is in
@@ -10,7 +10,7 @@ import { byteAt } from "@perfdata/format/elements";
  *
  * @example
  * ```ts
- * import { ContentHash } from "@perfdata/tables/content-ids";
+ * import { ContentHash } from "@perfdata/tables";
  * import { assertEquals } from "@std/assert";
  *
  * const hash = new ContentHash();

@@ -1,4 +1,4 @@
-import type { SymbolObject } from "@perfdata/symbols";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 
 /**
  * Returns the text that identifies an object in the ids of its frames: its build id, and the symbol to which its

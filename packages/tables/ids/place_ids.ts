@@ -1,6 +1,5 @@
-import { intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
-import type { Engine } from "@perfdata/session/engine";
+import { enlarge, intAt } from "@perfdata/format/bytes";
+import type { Engine } from "@perfdata/session";
 import { ContentHash, SEED } from "./content_ids.ts";
 import { objectKey } from "./object_key.ts";
 

@@ -1,9 +1,13 @@
-import { ShownNames } from "@perfdata/session/look-up";
-import { ADDRESS_USE, type AddressTable } from "@perfdata/session/address-table";
-import { LookUpOutcomes, symbolizeWith, type SymbolTrust } from "@perfdata/session/symbolize";
-import type { ObjectKind } from "@perfdata/symbols/resolution";
-import type { ObjectSymbols } from "@perfdata/symbols/object-symbols";
-import type { SymbolObject, SymbolResolver } from "@perfdata/symbols";
+import {
+  ADDRESS_USE,
+  type AddressTable,
+  LookUpOutcomes,
+  ShownNames,
+  symbolizeWith,
+  type SymbolTrust,
+} from "@perfdata/session";
+import type { ObjectKind, ObjectSymbols, SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { FrameRows } from "../collecting/frame_rows.ts";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import { objectKey } from "../ids/object_key.ts";
@@ -67,9 +71,7 @@ export interface UnnamedFrames {
  * @example
  * ```ts
  * import { memorySink } from "@perfdata/format";
- * import { FRAMES } from "@perfdata/tables/tables";
- * import { ParquetFile } from "@perfdata/tables";
- * import { unnamedFrames } from "@perfdata/tables/name-frames";
+ * import { FRAMES, ParquetFile, unnamedFrames } from "@perfdata/tables";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

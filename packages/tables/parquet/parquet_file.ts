@@ -1,5 +1,4 @@
-import type { ByteSink } from "@perfdata/format";
-import { byteAt, intAt, numberAt } from "@perfdata/format/elements";
+import { byteAt, type ByteSink, intAt, numberAt } from "@perfdata/format/bytes";
 import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/column_types.ts";
 import { bitWidth, PageBytes, putHybrid } from "./levels.ts";
 import { ThriftWriter } from "./thrift.ts";
@@ -96,7 +95,7 @@ interface Pages {
  * @example
  * ```ts
  * import { memorySink } from "@perfdata/format";
- * import { ParquetFile } from "@perfdata/tables/parquet";
+ * import { ParquetFile } from "@perfdata/tables";
  * import { assertEquals } from "@std/assert";
  *
  * const sink = memorySink();

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { memorySink } from "@perfdata/format";
+import { memorySink } from "@perfdata/format/bytes";
 import fc from "fast-check";
 import { zstdCompressSync } from "node:zlib";
 import { parquetRows } from "../../../tests/support/parquet_rows.ts";

@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 
 /** Number of rows after which a dictionary is kept or rejected. */
 const TRIAL = 1 << 12;

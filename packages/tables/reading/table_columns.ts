@@ -1,5 +1,5 @@
 import { parquetMetadataAsync, parquetRead } from "hyparquet";
-import { PerfDataError } from "@perfdata/format/error";
+import { PerfDataError } from "@perfdata/format/bytes";
 
 /** A Parquet file from any source. */
 export interface TableFile {

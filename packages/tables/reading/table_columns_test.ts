@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { memorySink, PerfDataError } from "@perfdata/format";
+import { memorySink, PerfDataError } from "@perfdata/format/bytes";
 import { ParquetFile } from "../parquet/parquet_file.ts";
 import { readRows } from "./table_columns.ts";
 

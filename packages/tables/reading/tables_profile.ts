@@ -1,11 +1,14 @@
-import { intAt } from "@perfdata/format/elements";
-import { PerfDataError } from "@perfdata/format/error";
-import { type BuilderFrame, ProfileBuilder } from "@perfdata/profile/profile-builder";
-import { FUNCTION_KIND, type Profile, type ProfileEvent } from "@perfdata/profile/profile";
-import { CollectedRows } from "@perfdata/profile/collected-rows";
-import { shortName } from "@perfdata/session/short-name";
-import { percent } from "@perfdata/session/unwind-text";
-import { mapKind } from "@perfdata/symbols/map-name";
+import { intAt, PerfDataError } from "@perfdata/format/bytes";
+import {
+  type BuilderFrame,
+  CollectedRows,
+  FUNCTION_KIND,
+  type Profile,
+  ProfileBuilder,
+  type ProfileEvent,
+} from "@perfdata/profile";
+import { percent, shortName } from "@perfdata/session";
+import { mapKind } from "@perfdata/symbols/resolver";
 import { TABLES_VERSION } from "../schema/tables.ts";
 import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
 

@@ -1,5 +1,4 @@
-import { byteAt, intAt } from "@perfdata/format/elements";
-import { enlarge } from "@perfdata/format/enlarge";
+import { byteAt, enlarge, intAt } from "@perfdata/format/bytes";
 import type { ColumnValues } from "./column_types.ts";
 
 /** A growing column of 64-bit numbers, two words each; some may be missing. */

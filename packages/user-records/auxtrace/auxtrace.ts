@@ -1,14 +1,15 @@
 import {
   i32,
   type OptionalCodec,
+  record,
+  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
   u32,
   x64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_AUXTRACE } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_AUXTRACE } from "@perfdata/format/constants";
 
 const AUXTRACE_FIELDS = {
   size: [

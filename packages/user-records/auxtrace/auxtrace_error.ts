@@ -7,6 +7,8 @@ import {
   i32,
   type OptionalCodec,
   paddedText,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   type Test,
@@ -14,9 +16,8 @@ import {
   u64,
   when,
   x64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_AUXTRACE_ERROR } from "@perfdata/format/constants";
 
 /** First `fmt` with `machine_pid`, `vcpu` and a message of fixed size. */
 const FMT_GUEST = 2;

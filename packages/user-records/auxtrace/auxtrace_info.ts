@@ -6,6 +6,8 @@ import {
   enumeration,
   type FixedCodec,
   type OptionalCodec,
+  record,
+  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
@@ -13,10 +15,8 @@ import {
   u64,
   within,
   x64,
-} from "@perfdata/format/struct";
-import { type ByteReader } from "@perfdata/format/cursor";
-import { PerfDataError } from "@perfdata/format";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
+} from "@perfdata/format/records";
+import { type ByteReader, PerfDataError } from "@perfdata/format/bytes";
 import {
   type ArmSpeInfoV1,
   type ArmSpeInfoV2,
@@ -28,7 +28,7 @@ import { type IntelBtsInfo, intelBtsPriv } from "../auxtrace_info/intel_bts.ts";
 import { type IntelPtInfo, intelPtPriv } from "../auxtrace_info/intel_pt.ts";
 import { pmuTypePriv } from "../auxtrace_info/pmu_type.ts";
 import type { PrivCodec } from "../auxtrace_info/words.ts";
-import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/record-types";
+import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/constants";
 
 /** `type` of a trace without a decoder. */
 export const PERF_AUXTRACE_UNKNOWN = 0;
@@ -191,7 +191,7 @@ export function intelPtInfo(
  *
  * @example
  * ```ts
- * import { intelBtsInfo } from "@perfdata/user-records/auxtrace-info";
+ * import { intelBtsInfo } from "@perfdata/user-records";
  * import { assertEquals } from "@std/assert";
  *
  * const info = intelBtsInfo({ type: 2, priv: [7n, 31n, 829000000n, 0n, 1n, 1n] });
@@ -241,8 +241,7 @@ export function armSpeInfo(info: AuxtraceInfo): ArmSpeInfoV1 | ArmSpeInfoV2 | un
  *
  * @example
  * ```ts
- * import { intelBtsPriv } from "@perfdata/user-records/auxtrace-info";
- * import { privWords } from "@perfdata/user-records/auxtrace-info";
+ * import { intelBtsPriv, privWords } from "@perfdata/user-records";
  * import { assertEquals } from "@std/assert";
  *
  * const words = privWords(intelBtsPriv, {

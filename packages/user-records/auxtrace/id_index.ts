@@ -7,13 +7,14 @@ import {
   i64,
   optional,
   type OptionalCodec,
+  record,
+  type RecordDeclaration,
   struct,
   type StructCodec,
   type StructValue,
   u64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_ID_INDEX } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_ID_INDEX } from "@perfdata/format/constants";
 
 const ENTRY_FIELDS = {
   id: [u64, "Id of the counter, as in samples."],

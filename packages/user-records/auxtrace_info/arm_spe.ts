@@ -7,7 +7,7 @@ import {
   type StructValue,
   u64,
   x64,
-} from "@perfdata/format/struct";
+} from "@perfdata/format/records";
 import { cpuBlocks, type PrivCodec, restWords } from "./words.ts";
 
 /** First word of a CPU's block. */

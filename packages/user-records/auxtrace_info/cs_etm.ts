@@ -9,7 +9,7 @@ import {
   type StructValue,
   u64,
   x64,
-} from "@perfdata/format/struct";
+} from "@perfdata/format/records";
 import { type BlockKind, cpuBlocks, type PrivCodec, restWords } from "./words.ts";
 
 /** First word of the block of a CPU with an ETMv3 or PTM. */

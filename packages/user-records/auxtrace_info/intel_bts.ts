@@ -1,4 +1,4 @@
-import { struct, type StructValue, u64, x64 } from "@perfdata/format/struct";
+import { struct, type StructValue, u64, x64 } from "@perfdata/format/records";
 import { type PrivCodec, restWords } from "./words.ts";
 
 const INTEL_BTS_FIELDS = {

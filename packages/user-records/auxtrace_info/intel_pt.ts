@@ -8,7 +8,7 @@ import {
   type StructValue,
   u64,
   x64,
-} from "@perfdata/format/struct";
+} from "@perfdata/format/records";
 import { countedText, type PrivCodec, restWords } from "./words.ts";
 
 const INTEL_PT_FIELDS = {

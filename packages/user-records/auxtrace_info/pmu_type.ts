@@ -1,4 +1,4 @@
-import { struct, type StructValue, u64 } from "@perfdata/format/struct";
+import { struct, type StructValue, u64 } from "@perfdata/format/records";
 import { type PrivCodec, restWords } from "./words.ts";
 
 const PMU_TYPE_FIELDS = {

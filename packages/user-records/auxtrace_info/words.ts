@@ -12,8 +12,8 @@ import {
   type Test,
   u64,
   within,
-} from "@perfdata/format/struct";
-import { type StructContext } from "@perfdata/format/cursor";
+} from "@perfdata/format/records";
+import type { StructContext } from "@perfdata/format/bytes";
 
 /** Words after the named ones: of a later perf, or beyond a count that disagrees. */
 export const restWords: OptionalCodec<bigint[]> = doc(

@@ -1,13 +1,12 @@
-import { type Codec } from "@perfdata/format/struct";
-import { FEATURES } from "@perfdata/format";
-import { type FeatureOf } from "@perfdata/format/features";
+import { type Codec, record, type RecordDeclaration } from "@perfdata/format/records";
+import { type FeatureOf, FEATURES } from "@perfdata/format/features";
 import {
   GOOGLE_RECORD_HEADER_HOSTNAME,
   GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY,
   GOOGLE_RECORD_HEADER_PMU_MAPPINGS,
-} from "@perfdata/format/record-types";
-import { HEADER_HOSTNAME, HEADER_PMU_MAPPINGS } from "@perfdata/format/feature-names";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
+  HEADER_HOSTNAME,
+  HEADER_PMU_MAPPINGS,
+} from "@perfdata/format/constants";
 import { FINISHED_ROUND } from "../stream/finished.ts";
 import { HEADER_ATTR } from "../header/header_attr.ts";
 import { HEADER_BUILD_ID } from "../header/header_build_id.ts";
@@ -41,8 +40,8 @@ type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
  *
  * @example
  * ```ts
- * import { HEADER_OSRELEASE } from "@perfdata/format/feature-names";
- * import { googleFeatureId } from "@perfdata/user-records/google-dialect";
+ * import { HEADER_OSRELEASE } from "@perfdata/format/constants";
+ * import { googleFeatureId } from "@perfdata/user-records";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals([googleFeatureId(70), googleFeatureId(9)], [HEADER_OSRELEASE, undefined]);

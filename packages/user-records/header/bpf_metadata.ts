@@ -6,12 +6,13 @@ import {
   counter,
   type FixedCodec,
   type HiddenCodec,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_BPF_METADATA } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_BPF_METADATA } from "@perfdata/format/constants";
 
 /** `BPF_PROG_NAME_LEN`: the maximum length of a kernel symbol's name. */
 const BPF_PROG_NAME_LEN = 512;

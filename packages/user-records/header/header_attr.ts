@@ -1,8 +1,15 @@
-import { array, type Codec, struct, type StructValue, u64 } from "@perfdata/format/struct";
-import { type PerfEventAttr } from "@perfdata/format";
-import { perfEventAttr } from "@perfdata/format/attr";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_HEADER_ATTR } from "@perfdata/format/record-types";
+import {
+  array,
+  type Codec,
+  type PerfEventAttr,
+  perfEventAttr,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  u64,
+} from "@perfdata/format/records";
+import { PERF_RECORD_HEADER_ATTR } from "@perfdata/format/constants";
 
 const HEADER_ATTR_FIELDS = {
   attr: [

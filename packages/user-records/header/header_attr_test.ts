@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { emptyAttr, RecordCodec } from "@perfdata/format";
+import { emptyAttr, RecordCodec } from "@perfdata/format/records";
 import { check, layout, recordBytes } from "../hand_testing.ts";
 import { HEADER_ATTR } from "./header_attr.ts";
 

@@ -1,20 +1,23 @@
-import { BUILD_ID_SIZE } from "@perfdata/format/object-feature";
-import { PERF_RECORD_MISC_BUILD_ID_SIZE } from "@perfdata/format/perf-event";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_HEADER_BUILD_ID } from "@perfdata/format/record-types";
+import { BUILD_ID_SIZE } from "@perfdata/format/features";
+import {
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_MISC_BUILD_ID_SIZE,
+} from "@perfdata/format/constants";
 import {
   bytes,
   type Codec,
   i32,
   type OptionalCodec,
   paddedTo,
+  record,
+  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
   type Test,
   u8,
   when,
-} from "@perfdata/format/struct";
+} from "@perfdata/format/records";
 
 const hasSize: Test = { misc: PERF_RECORD_MISC_BUILD_ID_SIZE };
 const hasNoSize: Test = { noMisc: PERF_RECORD_MISC_BUILD_ID_SIZE };

@@ -1,6 +1,12 @@
-import { paddedText, struct, type StructValue, x64 } from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_HEADER_EVENT_TYPE } from "@perfdata/format/record-types";
+import {
+  paddedText,
+  record,
+  type RecordDeclaration,
+  struct,
+  type StructValue,
+  x64,
+} from "@perfdata/format/records";
+import { PERF_RECORD_HEADER_EVENT_TYPE } from "@perfdata/format/constants";
 
 const HEADER_EVENT_TYPE_FIELDS = {
   event_id: [x64, "`config` of the attr that has the name."],

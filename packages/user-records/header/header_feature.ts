@@ -1,15 +1,15 @@
-import { FEATURE_NAMES } from "@perfdata/format/feature-names";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/record-types";
+import { FEATURE_NAMES, PERF_RECORD_HEADER_FEATURE } from "@perfdata/format/constants";
 import {
   bytes,
   type Codec,
   enumeration,
   type FixedCodec,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format/struct";
+} from "@perfdata/format/records";
 
 const HEADER_FEATURE_FIELDS = {
   feat_id: [

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { decodeFeature } from "@perfdata/format";
+import { decodeFeature } from "@perfdata/format/features";
 import { check, layout } from "../hand_testing.ts";
 import { HEADER_FEATURE } from "./header_feature.ts";
 

@@ -3,13 +3,14 @@ import {
   optional,
   type OptionalCodec,
   padding,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   u32,
   when,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_HEADER_TRACING_DATA } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_HEADER_TRACING_DATA } from "@perfdata/format/constants";
 
 /** Four bytes for alignment; missing if the data is inside the record. */
 const pad: OptionalCodec<Uint8Array> = when({ left: 4, without: "data" }, padding);

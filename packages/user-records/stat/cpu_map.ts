@@ -9,6 +9,8 @@ import {
   type HiddenCodec,
   type OptionalCodec,
   padding,
+  record,
+  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
@@ -18,9 +20,8 @@ import {
   when,
   x32,
   x64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_CPU_MAP } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_CPU_MAP } from "@perfdata/format/constants";
 
 /** `type` of a CPU map that lists its CPUs. */
 export const PERF_CPU_MAP__CPUS = 0;
@@ -122,7 +123,7 @@ export const cpuMapData: Codec<CpuMapData> = struct(
  *
  * @example
  * ```ts
- * import { cpusOf } from "@perfdata/user-records/cpu-map";
+ * import { cpusOf } from "@perfdata/user-records/metadata";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(cpusOf({ type: 1, mask_data: { long_size: 8, mask: [0x5n, 0x1n] } }), [0, 2, 64]);

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { RecordCodec } from "@perfdata/format";
+import { RecordCodec } from "@perfdata/format/records";
 import { CPU_MAP, type CpuMap, cpusOf } from "./cpu_map.ts";
 import { check, layout, recordBytes } from "../hand_testing.ts";
 

@@ -6,15 +6,16 @@ import {
   type OptionalCodec,
   paddedText,
   padding,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   type Test,
   u64,
   when,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
+} from "@perfdata/format/records";
 import { type CpuMapData, cpuMapData } from "./cpu_map.ts";
-import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/record-types";
+import { PERF_RECORD_EVENT_UPDATE } from "@perfdata/format/constants";
 
 /** `type` of an update of the event's unit. */
 export const PERF_EVENT_UPDATE__UNIT = 0;

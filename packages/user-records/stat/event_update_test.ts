@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { RecordCodec } from "@perfdata/format";
+import { RecordCodec } from "@perfdata/format/records";
 import { EVENT_UPDATE } from "./event_update.ts";
 import { check, layout, recordBytes } from "../hand_testing.ts";
 

@@ -6,18 +6,19 @@ import {
   type FixedCodec,
   type OptionalCodec,
   padding,
+  record,
+  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
   u16,
   u32,
   u64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
+} from "@perfdata/format/records";
 import {
   PERF_RECORD_SCHEDSTAT_CPU,
   PERF_RECORD_SCHEDSTAT_DOMAIN,
-} from "@perfdata/format/record-types";
+} from "@perfdata/format/constants";
 
 const SCHEDSTAT_CPU_DATA_FIELDS = {
   yld_count: [u32, "Calls of `sched_yield()`."],

@@ -7,16 +7,17 @@ import {
   type FixedCodec,
   type HiddenCodec,
   i32,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
+} from "@perfdata/format/records";
 import {
   PERF_RECORD_STAT,
   PERF_RECORD_STAT_CONFIG,
   PERF_RECORD_STAT_ROUND,
-} from "@perfdata/format/record-types";
+} from "@perfdata/format/constants";
 
 const CONFIG_ENTRY_FIELDS = {
   tag: [

@@ -7,12 +7,13 @@ import {
   type FixedCodec,
   type HiddenCodec,
   i64,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_THREAD_MAP } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_THREAD_MAP } from "@perfdata/format/constants";
 
 const ENTRY_FIELDS = {
   pid: [i64, "Thread id, or -1 if whole CPUs are recorded."],

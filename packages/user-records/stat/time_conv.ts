@@ -1,6 +1,8 @@
 import {
   optional,
   type OptionalCodec,
+  record,
+  type RecordDeclaration,
   reserved,
   struct,
   type StructValue,
@@ -9,9 +11,8 @@ import {
   u8,
   when,
   x64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_TIME_CONV } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_TIME_CONV } from "@perfdata/format/constants";
 
 const isLong: Test = { field: "time_cycles", present: true };
 

@@ -5,12 +5,13 @@ import {
   counter,
   type HiddenCodec,
   padding,
+  record,
+  type RecordDeclaration,
   struct,
   type StructValue,
   u64,
-} from "@perfdata/format/struct";
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/record-types";
+} from "@perfdata/format/records";
+import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/constants";
 
 const COMPRESSED_FIELDS = {
   data: [

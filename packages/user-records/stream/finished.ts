@@ -1,9 +1,5 @@
-import { record, type RecordDeclaration } from "@perfdata/format/record";
-import { struct } from "@perfdata/format/struct";
-import {
-  PERF_RECORD_FINISHED_INIT,
-  PERF_RECORD_FINISHED_ROUND,
-} from "@perfdata/format/record-types";
+import { record, type RecordDeclaration, struct } from "@perfdata/format/records";
+import { PERF_RECORD_FINISHED_INIT, PERF_RECORD_FINISHED_ROUND } from "@perfdata/format/constants";
 
 /** The body of a record without fields. */
 export type Empty = Record<never, never>;

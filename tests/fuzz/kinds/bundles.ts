@@ -1,6 +1,7 @@
 /** Symbol bundles (docs/symbol-bundle.md), with a valid or invalid checksum. */
-import { SymbolBundle, SymbolBundleWriter } from "@perfdata/symbols";
-import { resolution } from "@perfdata/symbols/resolution";
+import { SymbolBundle } from "@perfdata/symbols";
+import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
+import { resolution } from "@perfdata/symbols/resolver";
 import { bundleChecksum, HEADER } from "../../../packages/symbols/bundle/bundle_format.ts";
 import { demo, DEMO_PATH, machineFiles, RECORDED, run } from "../commands.ts";
 import { type Field, type InputKind, row } from "./kind.ts";

@@ -1,7 +1,7 @@
 /** Files in which JIT compilers name their code: jitdumps and perf maps. */
-import { bytesSource, openJitdump, readPerfMap } from "@perfdata/symbols";
-import { JitSymbols } from "@perfdata/symbols/jit";
-import { emptyAttr } from "@perfdata/format";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { JitSymbols, openJitdump, readPerfMap } from "@perfdata/symbols";
+import { emptyAttr } from "@perfdata/format/records";
 import { asFile, type Item } from "../../../fixtures/synthesize/recording.ts";
 import { JitdumpWriter } from "../../support/jitdump.ts";
 import { run } from "../commands.ts";

@@ -3,8 +3,8 @@
  * changed numbers on demand.
  */
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { bytesSource } from "@perfdata/symbols";
-import { crc32 } from "@perfdata/symbols/elf";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { crc32 } from "@perfdata/symbols";
 import { Laid } from "./kind.ts";
 
 /** Compression formats. */

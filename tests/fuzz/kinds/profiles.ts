@@ -1,7 +1,6 @@
-import { bytesSource } from "@perfdata/format";
-import { pprof } from "@perfdata/export/pprof";
-import { folded } from "@perfdata/export/folded";
-import { importedKind, importProfile } from "@perfdata/profile/import-profile";
+import { bytesSource } from "@perfdata/format/bytes";
+import { folded, pprof } from "@perfdata/export";
+import { importedKind, importProfile } from "@perfdata/profile";
 import { importCpuprofile } from "../../../packages/profile/importing/import_cpuprofile.ts";
 import { importFolded } from "../../../packages/profile/importing/import_folded.ts";
 import { importPerfScript } from "../../../packages/profile/importing/import_perf_script.ts";

@@ -1,6 +1,6 @@
 /** Programs with debug information, read as files and for recordings of them. */
-import { bytesSource, Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
-import { FileAddresses } from "@perfdata/symbols/address-map";
+import { bytesSource, FileAddresses } from "@perfdata/symbols/resolver";
+import { Demangler, ElfFile, readElfSymbols } from "@perfdata/symbols";
 import { DwarfContext, elfDwarfSections } from "@perfdata/symbols/dwarf";
 import { symbolTable, writeElf } from "../../../packages/symbols/testing/elf_writer.ts";
 import { mappedRecording } from "../../support/mapped_recording.ts";

@@ -2,9 +2,8 @@
  * What a user of the packages might write: what ran in a trace, with nothing but the recording and a
  * bundle. It runs in Node and browsers (see npm_test.ts).
  */
-import { blobSource } from "@perfdata/format";
-import { PtCalls } from "@perfdata/pt/calls";
-import { decodePt } from "@perfdata/pt/decode";
+import { blobSource } from "@perfdata/format/bytes";
+import { decodePt, PtCalls } from "@perfdata/pt/decode";
 import { bundledCode, PtNames, PtTrace } from "@perfdata/pt/code";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 

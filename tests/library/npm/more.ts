@@ -1,9 +1,12 @@
 /** Further parts of the packages that a user's program calls: headers, merging, and names of C++ from DWARF. */
 import { headerLines } from "@perfdata/dump";
-import { FileOutput, mergeRecordings } from "@perfdata/edit";
-import { blobSource, memorySink, PerfDataReader } from "@perfdata/format";
+import { FileOutput } from "@perfdata/edit";
+import { mergeRecordings } from "@perfdata/edit/slice";
+import { blobSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
 import { runEngine } from "@perfdata/session";
-import { bytesSource, SymbolResolver } from "@perfdata/symbols";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { SymbolResolver } from "@perfdata/symbols";
 
 /** What {@link more} found. */
 export interface More {

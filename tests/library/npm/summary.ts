@@ -2,11 +2,13 @@
  * What a user of the packages might write: it runs in Deno, Node and browsers, from the sources and
  * from the tarballs (see npm_test.ts).
  */
-import { blobSource, memorySink, PerfDataReader } from "@perfdata/format";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/record-types";
-import { copyAuxStream } from "@perfdata/session/auxtrace";
-import { readAuxTrace, runEngine } from "@perfdata/session";
-import { bytesSource, SymbolResolver } from "@perfdata/symbols";
+import { blobSource, memorySink } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import { copyAuxStream, readAuxTrace } from "@perfdata/session/auxtrace";
+import { runEngine } from "@perfdata/session";
+import { bytesSource } from "@perfdata/symbols/resolver";
+import { SymbolResolver } from "@perfdata/symbols";
 
 /** What {@link summary} found. */
 export interface Summary {

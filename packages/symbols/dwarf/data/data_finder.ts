@@ -1,4 +1,4 @@
-import { numberAt } from "@perfdata/format/elements";
+import { numberAt } from "@perfdata/format/bytes";
 import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
 import { DwarfError } from "../dwarf_error.ts";
 import type { DwarfFile } from "../dwarf_file.ts";

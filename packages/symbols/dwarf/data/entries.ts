@@ -1,9 +1,8 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/elements";
+import { enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { DW_AT, DW_FORM, DW_TAG } from "../dwarf_constants.ts";
 import { Cursor } from "../bytes.ts";
 import { Die, readNumber } from "../die.ts";
 import { DwarfError } from "../dwarf_error.ts";
-import { enlarge } from "@perfdata/format/enlarge";
 import { fixedSize, READ, readOf, skipValue } from "../forms.ts";
 import { SLOT } from "../abbrev.ts";
 import { RangeList } from "../paint.ts";

@@ -1,4 +1,4 @@
-import { intAt } from "@perfdata/format/elements";
+import { intAt } from "@perfdata/format/bytes";
 import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
 import type { Entries } from "./entries.ts";
 import type { DataField, DataType } from "./variables.ts";

@@ -1,0 +1,39 @@
+/**
+ * Parts of recordings, several as one, and records that are added or cut away.
+ *
+ * @module
+ */
+export {
+  type AuxPlan,
+  auxtraceOf,
+  hasAuxtrace,
+  type NotCut,
+  type PayloadPart,
+  planAuxCut,
+} from "../copy/aux_cut.ts";
+export {
+  findJitdumps,
+  InjectJit,
+  type JitdumpsOf,
+  type JitInjection,
+  type JittedFile,
+  jittedFiles,
+  type JittedMap,
+  type NamedJitdump,
+} from "../inject/inject_jit.ts";
+export { SpeSamples } from "../inject/spe_samples.ts";
+export {
+  type MergedInput,
+  type MergeOptions,
+  mergeRecordings,
+  type MergeReport,
+  PIDS_OF_A_HOST,
+} from "../merge/merge.ts";
+export type { MergeInput } from "../merge/merge_part.ts";
+export {
+  chooseSamples,
+  type ChosenSamples,
+  type NameConditions,
+  type ResolverOf,
+} from "../slice/choose.ts";
+export { Slice, type SliceFilter, type SliceStats } from "../slice/slice.ts";

@@ -1,0 +1,6 @@
+/**
+ * The page that shows a recording.
+ *
+ * @module
+ */
+export { VIEW_PARTS } from "../page/page_asset.ts";

@@ -1,0 +1,38 @@
+/**
+ * Samples as `perf script` prints them.
+ *
+ * @module
+ */
+export {
+  type AddedText,
+  type CodePieces,
+  type ScriptOptions,
+  ScriptWriter,
+} from "../script/script.ts";
+export {
+  asksFor,
+  CODE_FIELDS,
+  eventFields,
+  FieldError,
+  type FieldWish,
+  isBpfOutput,
+  parseFields,
+  refuseOfTraces,
+  type RowNeeds,
+  rowNeeds,
+  SCRIPT_FIELDS,
+  type ScriptField,
+} from "../script/script_fields.ts";
+export { type FrameFields, type PlaceWants, ScriptPlaces } from "../script/script_places.ts";
+export {
+  EVENT_BYTES,
+  RECORD_TEXT,
+  ROW,
+  ROW_WORDS,
+  type RowBlock,
+  type RowCounts,
+  ScriptRows,
+  type ShownRecords,
+} from "../script/script_rows.ts";
+export { type ScriptPart, ScriptText, type ScriptTextOptions } from "../script/script_text.ts";
+export { type ClockTimes, timeOfDay } from "../script/time_of_day.ts";

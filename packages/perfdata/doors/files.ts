@@ -1,0 +1,21 @@
+/**
+ * Files of this machine in Deno, Node and Bun, for the packages below this one: recordings as sources
+ * and sinks, and files with symbols. `open` uses the same.
+ *
+ * @example
+ * ```ts
+ * import { PerfDataReader } from "@perfdata/format";
+ * import { pathSource } from "@perfdata/perfdata/files";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const source = pathSource("fixtures/recorded/callchain.perf.data");
+ * const reader = await PerfDataReader.open(source);
+ * assertEquals(reader.isPipe, false);
+ * source.close();
+ * ```
+ *
+ * @module
+ */
+export { machineFiles, machinePlaces } from "../files/machine_files.ts";
+export * from "../files/path_sink.ts";
+export * from "../files/path_source.ts";

@@ -1,0 +1,18 @@
+/**
+ * The code of recorded objects.
+ *
+ * @module
+ */
+export { AddressConsumer, type RecordedAddresses, recordedAddresses } from "../places/addresses.ts";
+export { type CodeBytes, ObjectCodeReader } from "../places/code_bytes.ts";
+export {
+  ChunkCache,
+  type CodeFiles,
+  FileRange,
+  type FileRangeParts,
+  kernelImages,
+  MAX_RANGE,
+  type MemoryImage,
+  memoryImages,
+  type TextPoke,
+} from "../places/code_images.ts";

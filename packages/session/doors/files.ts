@@ -1,0 +1,11 @@
+// Uses Deno's API, or opens what does; everything else in this package runs in any JavaScript runtime.
+/**
+ * AUX data copied from a file into files, on Deno.
+ *
+ * @module
+ */
+export {
+  type AuxFileCopy,
+  copyAuxToFiles,
+  type CopyToFilesOptions,
+} from "../auxtrace/aux_file_copy.ts";

@@ -1,0 +1,60 @@
+/**
+ * Debug information: functions, inlined frames, lines and types from DWARF; call frame information.
+ *
+ * @module
+ */
+export {
+  type BundleObjectInfo,
+  type BundleUnwinding,
+  SymbolBundleWriter,
+} from "../bundle/bundle_writer.ts";
+export { BareCode, type PltSection } from "../cfi/bare_code.ts";
+export { DW_CFA, DW_EH_PE, RULE } from "../cfi/cfi_constants.ts";
+export { type CfiMachine, cfiMachine, RA_SIGN_STATE } from "../cfi/cfi_machine.ts";
+export { evaluateExpression, type FrameState } from "../cfi/dwarf_expression.ts";
+export { type ExidxBytes, ExidxTable } from "../cfi/exidx.ts";
+export type { EhFrameHdr } from "../cfi/fde_index.ts";
+export { ExpressionTable, FrameRules } from "../cfi/frame_rules.ts";
+export type { Cie, Fde, FrameSectionBytes } from "../cfi/frame_section.ts";
+export {
+  type CodeLookup,
+  FrameWalker,
+  NO_CFI,
+  NO_OBJECT,
+  NOT_MAPPED,
+  type StackCopy,
+} from "../cfi/frame_walker.ts";
+export { FrameSectionWriter } from "../cfi/frame_writer.ts";
+export { JitCfi } from "../cfi/jit_cfi.ts";
+export { type CfiFiles, ObjectCfi } from "../cfi/object_cfi.ts";
+export { DAMAGED, NO_FDE, ROW, RowTable } from "../cfi/row_table.ts";
+export { type CfiSource, FrameTable } from "../cfi/unwind_table.ts";
+export {
+  type Addr2LineOptions,
+  Addr2LineText,
+  type FrameFinder,
+  type SymbolFinder,
+} from "../dwarf/addr2line_text.ts";
+export type {
+  DataField,
+  DataType,
+  FunctionData,
+  GlobalVariable,
+  Location,
+  Variable,
+  VariableFinder,
+  VariablePlace,
+} from "../dwarf/data/variables.ts";
+export {
+  DwarfContext,
+  type DwarfOptions,
+  type DwoRequest,
+  type Frame,
+  type FrameBatch,
+  type FunctionRanges,
+} from "../dwarf/dwarf_context.ts";
+export { DwarfError } from "../dwarf/dwarf_error.ts";
+export { elfDwarfSections } from "../dwarf/elf_sections.ts";
+export type { FunctionName } from "../dwarf/entry_names.ts";
+export type { DwarfSections } from "../dwarf/sections.ts";
+export { ObjectData } from "../resolver/object_data.ts";
