@@ -1,6 +1,4 @@
-/**
- * Compares `records` with `perf script`, and measures `hex`: `deno run -A bench/records.ts FILE… [--runs 5]`.
- */
+/** Compares `records` with `perf script`, and measures `hex`: `deno run -A bench/records.ts FILE… [--runs 5]`. */
 import { parseArgs } from "@std/cli";
 import { line, PERF_WARM_UP, takeTurns } from "./_turns.ts";
 

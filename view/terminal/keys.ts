@@ -28,10 +28,7 @@ const CONTROLS: Readonly<Record<string, string>> = {
   "\b": "backspace",
 };
 
-/**
- * Decodes keys from bytes, which may arrive in pieces over a slow line.
- * Unknown sequences are dropped.
- */
+/** Decodes keys from bytes, which may arrive in pieces over a slow line. Unknown sequences are dropped. */
 export class KeyReader {
   readonly #decoder = new TextDecoder();
   #held = "";

@@ -124,9 +124,7 @@ function roughBins(index: Index, bins: number): Float64Array | undefined {
   return sums;
 }
 
-/**
- * Returns the times of lost records and throttled events, relative to the first sample, or else to the index's start.
- */
+/** Returns the times of lost records and throttled events, from the first sample or the index's start. */
 function lossTimes(index: Index | undefined, facts: OpenRecording["facts"]): number[] {
   if (index?.start === undefined) return [];
   const by = facts === undefined ? 0 : Number(BigInt(index.start) - BigInt(facts.start));

@@ -39,10 +39,7 @@ export interface PayloadPart {
 export interface AuxPlan {
   /** Kept parts by file offset of the payload. Payloads that are not listed are dropped. */
   readonly parts: ReadonlyMap<number, PayloadPart>;
-  /**
-   * Time in ns up to which kernel records are needed to decode the kept data; `undefined` if all of
-   * them are needed.
-   */
+  /** Last time in ns of needed kernel records; `undefined` if all of them are needed. */
   readonly until: bigint | undefined;
   /** Bytes of AUX data in the recording. */
   readonly bytes: number;

@@ -192,10 +192,7 @@ class Salvage {
   readonly #source: RandomAccessSource;
   readonly #errors: PerfDataError[];
   readonly #soundness: Soundness;
-  /**
-   * Whether a record had a size that is not a multiple of 8. The kernel writes none, but perf and other tools
-   * do.
-   */
+  /** Whether a record had a size that is not a multiple of 8. The kernel writes none, but perf and other tools do. */
   #isOdd = false;
 
   constructor(reader: PerfDataReader, source: RandomAccessSource, errors: PerfDataError[]) {

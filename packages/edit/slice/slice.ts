@@ -38,10 +38,7 @@ export interface SliceFilter {
   readonly events?: ReadonlySet<number>;
   /** Keeps every n-th of the samples that meet the other conditions, beginning with the first. */
   readonly sampleEvery?: number;
-  /**
-   * File offsets of the samples that may stay, for conditions on more than the record itself.
-   * See `chooseSamples`.
-   */
+  /** File offsets of the samples that may stay, for conditions on more than the record itself. See `chooseSamples`. */
   readonly records?: { has(offset: number): boolean };
   /** Parts of AUX data to keep; without it, AUX data is kept as a whole. See `planAuxCut`. */
   readonly aux?: AuxPlan;

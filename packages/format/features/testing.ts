@@ -336,10 +336,7 @@ export function headerText(features: readonly Feature[]): string[] {
   return lines;
 }
 
-/**
- * Returns the lines of perf's output about features, without attrs and without the lines about
- * empty sections.
- */
+/** Returns the lines of perf's output about features, without attrs and without the lines about empty sections. */
 export function perfLines(output: string): string[] {
   const own = /^# ?(captured on|header version|data offset|data size|feat offset|missing features)/;
   return output.split("\n")

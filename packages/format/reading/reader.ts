@@ -60,10 +60,7 @@ const MAX_EPILOGUE = 1 << 28;
 
 /** Options of {@link PerfDataReader.open}. */
 export interface ReaderOptions {
-  /**
-   * Makes the reader tolerant: damage is reported here and skipped. Without it, the first
-   * damage throws.
-   */
+  /** Makes the reader tolerant: damage is reported here and skipped. Without it, the first damage throws. */
   readonly diagnostics?: Diagnostics;
   /**
    * Creates the decompressor of COMPRESSED records; plain JavaScript by default. It receives a state to continue
@@ -281,9 +278,7 @@ export class PerfDataReader {
     return fileLayout(sections, this.fileSize);
   }
 
-  /**
-   * Offsets at which the files of a directory were joined, if the source states them; `undefined` for a single file.
-   */
+  /** Offsets at which the files of a directory were joined; `undefined` for a single file. */
   get seams(): readonly number[] | undefined {
     return isRandomAccess(this.#source) ? this.#source.seams : undefined;
   }

@@ -102,10 +102,7 @@ export const PERF_RECORD_SCHEDSTAT_CPU = 85;
 /** Scheduler statistics of a scheduling domain. */
 export const PERF_RECORD_SCHEDSTAT_DOMAIN = 86;
 
-/**
- * In pipe streams of an old perf of Google's: the feature HOSTNAME. The next eleven types are the next eleven
- * features.
- */
+/** In pipe streams of Google's old perf: the feature HOSTNAME. The next eleven types are the next features. */
 export const GOOGLE_RECORD_HEADER_HOSTNAME = 69;
 /** In such a stream: the feature NUMA_TOPOLOGY. */
 export const GOOGLE_RECORD_HEADER_NUMA_TOPOLOGY = 80;

@@ -41,10 +41,7 @@ export interface SampleLayout {
   readonly trailer: TrailerLayout;
 }
 
-/**
- * Offsets of a `sample_id` trailer's fields, in bytes from the END of the record
- * (the last word is at -8); 0 for missing fields.
- */
+/** Offsets of a `sample_id` trailer's fields from the END of the record: the last is at -8; 0 if missing. */
 export interface TrailerLayout {
   /** Bytes of the trailer; 0 without `sample_id_all`. */
   readonly size: number;
@@ -289,10 +286,7 @@ export class SampleFields extends SampleWalk {
       this.positions[AT_WEIGHT_STRUCT] as number,
     );
   }
-  /**
-   * The weight of the sample that was located: 64 bits, or the lower 32 of `perf_sample_weight`; -1 if it has
-   * none.
-   */
+  /** The weight of the sample that was located: 64 bits, or the lower 32 of `perf_sample_weight`; -1 if it has none. */
   weightValue(view: DataView, littleEndian: boolean): number {
     const at = this.weight;
     if (at < 0) return -1;

@@ -24,10 +24,7 @@ export function samplePrefixSize(body: Pick<Codec<unknown>, "parts">): number {
   return size;
 }
 
-/**
- * Locates the fields of an event's samples that have no fixed offset. `SampleFields` accesses the fields by
- * name.
- */
+/** Locates the fields of an event's samples that have no fixed offset. `SampleFields` accesses the fields by name. */
 export class SampleWalk extends Walk {
   /** Creates a locator for the samples of one event. */
   constructor(attr: SampleShape) {

@@ -79,9 +79,7 @@ export function stdinSource(): StreamSource {
 
 /** Options of {@link openSource}. */
 export interface OpenOptions {
-  /**
-   * Whether signals are handled during reads, for programs that clean up on an interrupt. Reads are slightly slower.
-   */
+  /** Whether reads let signal handlers run, for programs that clean up on an interrupt. Slightly slower. */
   readonly interruptible?: boolean;
 }
 

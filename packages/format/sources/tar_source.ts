@@ -135,9 +135,7 @@ class TarRecording implements StreamSource {
     return false;
   }
 
-  /**
-   * Counts returned bytes. With the last byte, searches for a second recording, since the caller need not read further.
-   */
+  /** Counts returned bytes; after the last one, searches for a second recording. */
   async #countReturned(n: number): Promise<void> {
     this.#left -= n;
     if (this.#left > 0) return;

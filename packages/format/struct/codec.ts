@@ -126,9 +126,7 @@ export function shown<C extends Codec<unknown>>(codec: C, display: Display): C {
   return { ...codec, display };
 }
 
-/**
- * Returns the codec, displayed in hexadecimal: for an address, a mask, a raw configuration value.
- */
+/** Returns the codec, displayed in hexadecimal: for an address, a mask, a raw configuration value. */
 export function hex<C extends Codec<unknown>>(codec: C): C {
   return shown(codec, { as: "hex" });
 }

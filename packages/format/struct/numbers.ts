@@ -69,9 +69,7 @@ export const i64: FixedCodec<bigint> = {
     w.view.setBigInt64(at, value, w.littleEndian);
   },
 };
-/**
- * IEEE 754 double in the file's byte order. A NaN is an error, since JavaScript does not preserve all of its bits.
- */
+/** IEEE 754 double in the file's byte order. A NaN is an error, since JavaScript does not preserve all of its bits. */
 export const f64: FixedCodec<number> = {
   type: "double",
   size: 8,

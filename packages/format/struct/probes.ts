@@ -8,9 +8,7 @@ import type { Codec, HiddenCodec } from "./codec.ts";
  */
 export type Probe<T> = (r: ByteReader) => T;
 
-/**
- * Declares a hidden field without bytes, whose value is the result of a probe. Other fields depend on it.
- */
+/** Declares a hidden field without bytes, whose value is the result of a probe. Other fields depend on it. */
 export function probe<T>(look: Probe<T>): HiddenCodec {
   return {
     type: "",

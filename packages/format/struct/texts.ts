@@ -26,10 +26,7 @@ function putText(w: ByteWriter, text: string, canonicalPad: number): void {
   else w.grow(canonicalPadOf(canonicalPad, body.length));
 }
 
-/**
- * Declares `char[size]`: text up to the first NUL. If the bytes after it are not all zeros, they are kept in
- * `<name>_pad`.
- */
+/** Declares `char[size]`: text up to the first NUL. Other bytes than zeros after it are kept in `<name>_pad`. */
 export function chars(size: number): FixedCodec<string> {
   return {
     type: `char[${size}]`,

@@ -111,10 +111,7 @@ export function putHex16(out: DataView, p: number, hi: number, lo: number): numb
   return p + 16;
 }
 
-/**
- * Writes a 64-bit word in hexadecimal without leading zeros: `%lx`. Texts of at least four digits
- * have no overshoot.
- */
+/** Writes a 64-bit word in hexadecimal: `%lx`. Texts of at least four digits have no overshoot. */
 export function putHex(out: DataView, p: number, hi: number, lo: number): number {
   return hi === 0 ? putHexUpTo8(out, p, lo) : putHex8(out, putHexUpTo8(out, p, hi), lo);
 }

@@ -12,10 +12,7 @@ export interface ZstdStream {
   push(compressed: Uint8Array): Iterable<Uint8Array>;
   /** Whether the input so far consists of whole frames. False at its end means that it was cut. */
   readonly isBetweenFrames: boolean;
-  /**
-   * Returns the state, from which another stream can continue, also in another thread; `undefined` within
-   * a block.
-   */
+  /** Returns the state, from which another stream can continue, also in another thread; `undefined` within a block. */
   state?(): ZstdState | undefined;
 }
 

@@ -30,10 +30,7 @@ function start(address: bigint): Packet[] {
   return [...PSB, ip("FUP", address), PSBEND];
 }
 
-/**
- * Decodes packets for code given as `address: hex bytes`; returns a line for each run of instructions
- * (`+1000 1002`) and each event.
- */
+/** Decodes packets for code `address: hex bytes`; returns a line per run (`+1000 1002`) and per event. */
 function flow(code: Readonly<Record<string, string>>, packets: readonly Packet[]): string[] {
   const space = fixedSpace(
     Object.entries(code).map(([address, hex], i) =>

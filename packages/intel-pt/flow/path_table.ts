@@ -76,10 +76,7 @@ export class PathTable {
    * has calls that do not return within it; -1 for all other paths. Most paths are of the first kind.
    */
   plain: Int32Array = new Int32Array(1024);
-  /**
-   * Hash table of pairs: a key, and the number of its path + 1 (0 if empty). See
-   * {@linkcode pathSlot}.
-   */
+  /** Hash table of pairs: a key, and the number of its path + 1 (0 if empty). See {@linkcode pathSlot}. */
   table: Int32Array = new Int32Array(1 << 14);
 
   readonly #blocks: BlockCache;
@@ -283,10 +280,7 @@ export class PathTable {
   }
 }
 
-/**
- * Returns the position of a key in {@linkcode PathTable.table}, an even number, before reduction to the table's
- * size.
- */
+/** Returns a key's position in {@linkcode PathTable.table}, an even number, not reduced to the table's size. */
 export function pathSlot(key: number): number {
   return Math.imul(key, 0x9e3779b1) >>> 6 & -2;
 }

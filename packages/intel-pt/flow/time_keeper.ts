@@ -172,10 +172,7 @@ export class TimeKeeper {
     this.#ticksPerCycle = this.#measured ? 0 : this.#ticksPerCycle;
   }
 
-  /**
-   * Returns the state that determines later times, except the number of cycles: two keepers with the same state
-   * continue identically.
-   */
+  /** Returns the state, without the number of cycles. Keepers with the same state continue identically. */
   state(): number[] {
     const isClocked = this.cycles > 0;
     const isAtMtc = this.#cyclesAtMtc >= 0;

@@ -7,10 +7,7 @@ import { isRealCall, PathEnd, pathSlot, PathTable } from "./path_table.ts";
 
 /** Maximum number of blocks without a packet; more are a loop through several ranges. */
 const MAX_STEPS = 1 << 16;
-/**
- * Maximum number of paths without a packet. Paths are kept until a packet confirms them, or more of them prove
- * a loop.
- */
+/** Maximum number of paths without a packet, kept until a packet confirms them; more are a loop. */
 const MAX_UNSURE = 1 << 11;
 
 /** Result of {@linkcode Walker.tnt} at an indirect branch whose TIP the processor deferred. */

@@ -33,10 +33,7 @@ export interface IpPacket {
   readonly compression: IpCompression;
   /** The bits in the packet, not extended; 0 without an IP. */
   readonly payload: bigint;
-  /**
-   * The full address, reconstructed from the previous IP in the stream; absent without an IP. Decoders
-   * set it, encoders ignore it.
-   */
+  /** The full address, derived from the previous IP; absent without an IP. Decoders set it, encoders ignore it. */
   readonly ip?: bigint;
 }
 

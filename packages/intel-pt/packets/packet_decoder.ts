@@ -254,10 +254,7 @@ export class PacketDecoder {
     return this.pos - this.startPos;
   }
 
-  /**
-   * Inside a block (SDM, "Block Begin Packet (BBP)"), the size of the value in each of its
-   * BIP packets, 4 or 8; otherwise 0.
-   */
+  /** In a block (SDM, "Block Begin Packet (BBP)"), the size of the values of its BIP packets: 4 or 8; else 0. */
   get blockItemSize(): 0 | 4 | 8 {
     return this.itemSize;
   }

@@ -35,10 +35,7 @@ export interface Table {
   readonly columns: readonly Column[];
 }
 
-/**
- * The values of a column. A 64-bit number is two 32-bit words, the lower one first, so that no number passes
- * through a double.
- */
+/** The values of a column. A 64-bit number is two 32-bit words, the lower one first; no double is used. */
 export type ColumnValues =
   /** For `int64` and `timestamp`. Rows with `valid` 0 have no value. */
   | { readonly kind: "words"; readonly words: Int32Array; readonly valid?: Uint8Array }

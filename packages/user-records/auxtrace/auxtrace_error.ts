@@ -54,9 +54,7 @@ const AUXTRACE_ERROR_FIELDS = {
 /** The body of AUXTRACE_ERROR. */
 export type AuxtraceError = StructValue<typeof AUXTRACE_ERROR_FIELDS>;
 
-/**
- * AUXTRACE_ERROR: a decoding error in an AUX area trace. `perf inject --itrace` writes these records.
- */
+/** AUXTRACE_ERROR: a decoding error in an AUX area trace. `perf inject --itrace` writes these records. */
 export const AUXTRACE_ERROR: RecordDeclaration<"AUXTRACE_ERROR", AuxtraceError> = record(
   PERF_RECORD_AUXTRACE_ERROR,
   "AUXTRACE_ERROR",

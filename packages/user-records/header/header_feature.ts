@@ -25,10 +25,7 @@ const HEADER_FEATURE_FIELDS = {
 /** The body of HEADER_FEATURE. */
 export type HeaderFeature = StructValue<typeof HEADER_FEATURE_FIELDS>;
 
-/**
- * HEADER_FEATURE: a feature section in a pipe stream. A record without data, with a `feat_id`
- * beyond the last feature, ends them.
- */
+/** HEADER_FEATURE: a feature section in a pipe stream. A `feat_id` beyond the last feature ends them. */
 export const HEADER_FEATURE: RecordDeclaration<"HEADER_FEATURE", HeaderFeature> = record(
   PERF_RECORD_HEADER_FEATURE,
   "HEADER_FEATURE",

@@ -68,10 +68,7 @@ function ifType(type: number): Test {
   return { field: "type", is: type };
 }
 
-/**
- * The fields of `perf_record_cpu_map_data`. The structure is packed: the data begins 2 bytes
- * after `type`, without padding.
- */
+/** The fields of `perf_record_cpu_map_data`, which is packed: the data begins 2 bytes after `type`. */
 export const CPU_MAP_DATA_FIELDS = {
   type: [
     enumeration(u16, {
