@@ -231,7 +231,7 @@ export class Browser {
 
   // Keys.
 
-  // One function, since it is a table: a few lines for each key, which share nothing.
+  // One function for all keys: each case has a few lines and shares nothing with the others.
   async #listKey(key: string): Promise<void> {
     const { list } = this.#rows();
     const room = Math.max(1, this.size.rows - 5);

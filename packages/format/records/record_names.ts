@@ -1,6 +1,6 @@
 import * as types from "./record_types.ts";
 
-/** Returns the names of the types that pass `holds`, derived from the exported constants. */
+/** Returns the names of the types that pass `isIncluded`, derived from the exported constants. */
 function namesOf(isIncluded: (type: number) => boolean): Readonly<Record<number, string>> {
   const prefix = "PERF_RECORD_";
   return Object.fromEntries(
