@@ -114,20 +114,11 @@ export class Recording implements Disposable {
    */
   async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
     const { children = false, filter, ...shown } = options;
-    const sort = shown.sort ?? [];
-    const [{ areOfBranches, areOfMemory, sampleKeys }, { functionTable }, { SampleCollector }] =
-      await Promise.all([
-        import("@perfdata/report"),
-        import("@perfdata/report"),
-        import("@perfdata/profile"),
-      ]);
-    const counts = new SampleCollector({
-      keys: sampleKeys(sort),
-      stacks: children,
-      branches: areOfBranches(sort),
-      memory: areOfMemory(sort),
-      lines: shown.inline === true || sort.some((key) => key.startsWith("src")),
-    });
+    const [{ functionColumns, functionTable }, { SampleCollector }] = await Promise.all([
+      import("@perfdata/report"),
+      import("@perfdata/profile"),
+    ]);
+    const counts = new SampleCollector(functionColumns(shown, children));
     const { engine, resolver } = await this.#run(counts, filter);
     const table = await functionTable(engine, counts, resolver, shown);
     const rows: NamedFunctionRow[] = [];

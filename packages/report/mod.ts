@@ -46,6 +46,7 @@ export {
   areOfMemory,
   areOfTypes,
   FUNCTION_KEYS,
+  functionColumns,
   type FunctionKey,
   keyOrder,
   keysOf,
@@ -65,7 +66,13 @@ export {
   PlaceNames,
   type Show,
 } from "./functions/function_names.ts";
-export { FunctionNumbers, LEVEL, levelOf } from "./functions/function_numbers.ts";
+export {
+  type FoundName,
+  type FoundSymbol,
+  FunctionNumbers,
+  LEVEL,
+  levelOf,
+} from "./functions/function_numbers.ts";
 export type { FunctionOptions, FunctionRow, NameFilter } from "./functions/function_options.ts";
 export {
   functionCells,

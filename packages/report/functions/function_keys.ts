@@ -1,6 +1,7 @@
 import { type DataSourcePart, dataSourcePart, pageSizeText } from "@perfdata/format/constants";
 import { intAt, uintAt } from "@perfdata/format/bytes";
 import {
+  type CollectOptions,
   DETAIL_COLUMNS,
   type DetailColumn,
   markedName,
@@ -17,6 +18,7 @@ import type {
   OrderColumn,
   SortKey,
 } from "./function_columns.ts";
+import type { FunctionOptions } from "./function_options.ts";
 import type { FunctionTable } from "./functions.ts";
 import { textRanks } from "../numbered_texts.ts";
 
@@ -75,6 +77,20 @@ export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
   return {
     ...{ pid: by("pid"), tid: by("tid"), cpu: by("cpu"), branch, sockets: sort.includes("socket") },
     ...(columns.size === 0 ? {} : { details: { columns: [...columns], parts: [...parts] } }),
+  };
+}
+
+/** Columns that a {@link SampleCollector} collects for these rows. */
+export function functionColumns(
+  { sort = [], inline }: Pick<FunctionOptions, "sort" | "inline">,
+  children: boolean,
+): CollectOptions {
+  return {
+    keys: sampleKeys(sort),
+    stacks: children,
+    branches: areOfBranches(sort),
+    memory: areOfMemory(sort),
+    lines: inline === true || sort.some((key) => key.startsWith("src")),
   };
 }
 

@@ -12,18 +12,18 @@ import {
   type SymbolTrust,
   UNMAPPED,
 } from "@perfdata/session";
-import type { Resolution, ResolvedFrame } from "@perfdata/symbols/resolver";
+import type { ResolvedFrame } from "@perfdata/symbols/resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
 import type { FineColumn, NameColumn } from "./function_columns.ts";
-import { FunctionNumbers, LEVEL, levelOf } from "./function_numbers.ts";
+import { type FoundName, FunctionNumbers, LEVEL, levelOf } from "./function_numbers.ts";
 import { Texts } from "../numbered_texts.ts";
 
 /** A place whose function has several entries. */
 interface FinePlace {
   readonly place: number;
-  readonly found: Resolution | undefined;
+  readonly found: FoundName | undefined;
   readonly dso: number;
   readonly inObject: number;
   readonly base: number;
@@ -54,7 +54,7 @@ export type CodePlaces = Pick<
 /** Results of looking up the addresses of places. */
 export interface LookedUpPlaces {
   /** By place; `undefined` if it was not looked up. */
-  readonly resolutions: readonly (Resolution | undefined)[];
+  readonly resolutions: readonly (FoundName | undefined)[];
   /** Object in which each place was looked up; -1 if there is none. */
   readonly object: Int32Array;
   /** Whether each place's file is not known to be the recorded one. */
@@ -121,7 +121,7 @@ export async function lookUpUses(
   bootCode: boolean,
   progress?: LookUpProgress,
 ): Promise<LookedUpPlaces> {
-  const resolutions = new Array<Resolution | undefined>(places.count);
+  const resolutions = new Array<FoundName | undefined>(places.count);
   const object = new Int32Array(places.count).fill(-1);
   const unverified = new Uint8Array(places.count);
   const trust = await lookUpPlaces(places, uses, resolver, (found) => {
@@ -164,8 +164,7 @@ export class PlaceNames {
     Record<FineColumn, (names: PlaceNames, at: FinePlace) => number>
   > = {
     offset: (names, at) => names.#point(at),
-    size: (_, { found: { symbol } = {} }) =>
-      symbol !== undefined && symbol.end > symbol.start ? symbol.end - symbol.start : 0,
+    size: (_, { found: { symbol } = {} }) => Math.max(0, (symbol?.end ?? 0) - (symbol?.start ?? 0)),
     type: (names, { place }) => names.texts.of(typeText(names.#access(place))),
     typeoff: (names, { place }) => names.texts.of(typeOffsetText(names.#access(place))),
     typecln: (names, { place }) => names.texts.of(typeLineText(names.#access(place))),
@@ -432,7 +431,7 @@ export class PlaceNames {
   /** A frame's line with its file's base name, as in perf. One path is stored for it. */
   #lineOf(
     frame: ResolvedFrame | undefined,
-    found: Resolution | undefined,
+    found: FoundName | undefined,
     inObject: number,
   ): number {
     if (frame?.file === undefined || frame.line === 0) {

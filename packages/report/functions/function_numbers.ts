@@ -5,7 +5,7 @@ import {
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/constants";
-import { addressToHex, type Resolution, type ResolvedFrame } from "@perfdata/symbols/resolver";
+import { addressToHex, type ResolvedFrame } from "@perfdata/symbols/resolver";
 import type { SymbolInfo } from "@perfdata/symbols";
 import { textRanks } from "../numbered_texts.ts";
 
@@ -39,6 +39,20 @@ export function levelOf(cpumode: number): number {
   }
 }
 
+/** Above all levels: the first level of a function replaces it. */
+const UNKNOWN_LEVEL = 0xff;
+
+/** A symbol. Functions of a profile have names, but no ranges. */
+export type FoundSymbol = Pick<SymbolInfo, "name" | "data"> & Partial<SymbolInfo>;
+
+/** Names at a place: from a look-up, or from a profile. */
+export interface FoundName {
+  /** The function. */
+  readonly symbol: FoundSymbol | undefined;
+  /** The function and its callers by inlining, innermost first. */
+  readonly frames: readonly ResolvedFrame[];
+}
+
 /** Flag: inlined function. */
 const INLINED = 1;
 /** Flag: has a name. */
@@ -68,8 +82,8 @@ export class FunctionNumbers {
   readonly #byAddress: Map<number, number>[] = [];
   readonly #byKey = new Map<string, number>();
   /** Functions by look-up result, which addresses of a symbol mostly share. */
-  readonly #byFound = new Map<Resolution, number>();
-  #lastFound: Resolution | undefined;
+  readonly #byFound = new Map<FoundName, number>();
+  #lastFound: FoundName | undefined;
   #lastNumber = -1;
 
   /** Creates an empty table. `show` demangles names. */
@@ -83,20 +97,17 @@ export class FunctionNumbers {
   }
 
   /** Number of a symbol's function. */
-  symbol(dso: number, found: Resolution, address: number, level: number): number {
+  symbol(dso: number, found: FoundName, address: number, level: number): number {
     let number = found === this.#lastFound ? this.#lastNumber : this.#byFound.get(found);
     if (number === undefined) {
-      const { start, end, name, data } = found.symbol as SymbolInfo;
+      const symbol = found.symbol as FoundSymbol;
+      const { start, end, data } = symbol;
+      const before = this.#count;
       // JIT-compiled code has different names over time.
-      const key = `${dso} ${start} ${end} ${name}`;
-      number = this.#byKey.get(key);
-      if (number === undefined) {
-        number = this.#add(address, level, NAMED);
-        this.#names[number] = name;
+      number = this.#named(`${dso} ${start} ${end}`, symbol, address, data === true);
+      if (number === before && start !== undefined) {
         this.#starts[number] = start;
         this.#dsos[number] = dso;
-        if (data) this.#offsets.set(number, address - start);
-        this.#byKey.set(key, number);
       }
       this.#byFound.set(found, number);
     }
@@ -106,44 +117,43 @@ export class FunctionNumbers {
   }
 
   /** Number of an address in a variable. Each address has its own number. */
-  datum(dso: number, found: Resolution, address: number, level: number): number {
-    const { start, end, name, data } = found.symbol as SymbolInfo;
-    const key = `${dso} ${start} ${end} ${data ? address : "code"} ${name} data`;
-    let number = this.#byKey.get(key);
-    if (number === undefined) {
-      number = this.#add(address, level, NAMED);
-      this.#names[number] = name;
-      if (data) this.#offsets.set(number, address - start);
-      this.#byKey.set(key, number);
-    }
-    return this.#lower(number, level);
+  datum(dso: number, found: FoundName, address: number, level: number): number {
+    const symbol = found.symbol as FoundSymbol;
+    const { start, end, data } = symbol;
+    const key = `data ${dso} ${start} ${end} ${data ? address : "code"}`;
+    return this.#lower(this.#named(key, symbol, address, data === true), level);
   }
 
   /** Number of an address in a function or variable. Each address has its own number. */
-  point(dso: number, found: Resolution, address: number, level: number): number {
-    const { start, end, name } = found.symbol as SymbolInfo;
-    const key = `${dso} ${start} ${end} ${address} ${name} point`;
-    let number = this.#byKey.get(key);
-    if (number === undefined) {
-      number = this.#add(address, level, NAMED);
-      this.#names[number] = name;
-      // The start of a profile's function is unknown.
-      if (!Number.isNaN(start)) this.#offsets.set(number, address - start);
-      this.#byKey.set(key, number);
-    }
-    return this.#lower(number, level);
+  point(dso: number, found: FoundName, address: number, level: number): number {
+    const symbol = found.symbol as FoundSymbol;
+    const key = `point ${dso} ${symbol.start} ${symbol.end} ${address}`;
+    return this.#lower(this.#named(key, symbol, address, true), level);
   }
 
   /** Number of an inlined function, identified by its name wherever it is inlined. */
   inlined(dso: number, { name }: ResolvedFrame, address: number, level: number): number {
-    const key = `${dso} ${name} inlined`;
+    const key = `inlined ${dso} ${name}`;
     let number = this.#byKey.get(key);
     if (number === undefined) {
-      number = this.#add(address, level, NAMED | INLINED);
+      number = this.#add(address, UNKNOWN_LEVEL, NAMED | INLINED);
       this.#texts[number] = name;
       this.#byKey.set(key, number);
     }
     return this.#lower(number, level);
+  }
+
+  /** Number of a key and a symbol's name, with the offset from the symbol's start if that is known. */
+  #named(key: string, { name, start }: FoundSymbol, address: number, hasOffset: boolean): number {
+    const full = `${key} ${name}`;
+    let number = this.#byKey.get(full);
+    if (number === undefined) {
+      number = this.#add(address, UNKNOWN_LEVEL, NAMED);
+      this.#names[number] = name;
+      if (hasOffset && start !== undefined) this.#offsets.set(number, address - start);
+      this.#byKey.set(full, number);
+    }
+    return number;
   }
 
   /**
@@ -172,10 +182,10 @@ export class FunctionNumbers {
   }
 
   /** Text of an address relative to its function. */
-  offsetText({ symbol }: Partial<Resolution> = {}, address: number): string {
+  offsetText(found: FoundName | undefined, address: number): string {
+    const symbol = found?.symbol;
     if (symbol === undefined) return addressToHex(address);
-    // The start of a profile's function is unknown.
-    const offset = Number.isNaN(symbol.start) ? "" : `+${address - symbol.start}`;
+    const offset = symbol.start === undefined ? "" : `+${address - symbol.start}`;
     return this.#show(symbol.name) + offset;
   }
 

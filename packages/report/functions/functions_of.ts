@@ -4,7 +4,7 @@ import { SampleCollector } from "@perfdata/profile";
 import { type EngineOptions, runEngine } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { FunctionOptions, FunctionRow } from "./functions.ts";
-import { areOfBranches, areOfMemory, sampleKeys } from "./function_keys.ts";
+import { functionColumns } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";
 
 /** A row with the name of its event. */
@@ -53,13 +53,7 @@ export async function functions(
   options: FunctionsOptions = {},
 ): Promise<NamedFunctionRow[]> {
   const { symbols, children = false, filter, diagnostics, ...rest } = options;
-  const counts = new SampleCollector({
-    keys: sampleKeys(rest.sort ?? []),
-    stacks: children,
-    branches: areOfBranches(rest.sort ?? []),
-    memory: areOfMemory(rest.sort ?? []),
-    lines: rest.inline === true || rest.sort?.some((key) => key.startsWith("src")) === true,
-  });
+  const counts = new SampleCollector(functionColumns(rest, children));
   const engine = await runEngine(reader, [counts], {
     filter,
     diagnostics,

@@ -2,9 +2,10 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
 import { FUNCTION_KIND, type Profile, totals } from "@perfdata/profile";
 import { SampleHistogram, UNMAPPED } from "@perfdata/session";
-import { type Resolution, type ResolvedFrame, unresolved } from "@perfdata/symbols/resolver";
+import type { ResolvedFrame } from "@perfdata/symbols/resolver";
 import { keysOf } from "./function_keys.ts";
 import { type CodePlaces, type LookedUpPlaces, PlaceNames } from "./function_names.ts";
+import type { FoundName } from "./function_numbers.ts";
 import {
   type CountedCode,
   type CountedSamples,
@@ -24,8 +25,8 @@ export interface ProfileFunctions {
 }
 
 /**
- * The function table of a profile, which has names already. Functions of one name in an object are
- * merged, since a profile does not have their starts.
+ * The function table of a profile, which has names already. Functions of one name in objects of one
+ * name are merged, since a profile does not have their starts.
  *
  * @param options Selection of rows; callees count if requested.
  * @throws {Error} If rows are grouped by CPUs that the profile does not have, by branches or by
@@ -83,7 +84,7 @@ function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
 function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces {
   const { object, start } = places;
   const count = object.length;
-  const resolutions: Resolution[] = [];
+  const resolutions: FoundName[] = [];
   const unverified = new Uint8Array(count);
   for (let place = 0; place < count; place++) {
     const shown: ResolvedFrame[] = [];
@@ -103,10 +104,8 @@ function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces 
     if ((byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0) {
       unverified[place] = 1;
     }
-    // The start is unknown, so the number tells functions apart.
-    const symbol = { name, start: NaN, end: number };
     resolutions.push(
-      name === "" ? unresolved("no symbols") : { symbol, frames: shown, cause: undefined },
+      name === "" ? { symbol: undefined, frames: [] } : { symbol: { name }, frames: shown },
     );
   }
   return { resolutions, object, unverified, trust: undefined };

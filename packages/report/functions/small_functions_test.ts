@@ -135,6 +135,22 @@ Deno.test("functionJson: shares are in percent with all digits, callees have the
   ]);
 });
 
+Deno.test("profileFunctions: functions of one name in objects of one name are a row, without an offset", () => {
+  const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+  const thread = builder.thread(7, 7, "demo");
+  for (const path of ["/a/libc.so", "/b/libc.so"]) {
+    const object = builder.object({ name: "libc.so", path });
+    const stack = builder.stack(-1, builder.place(object, 0x30, [{ name: "g" }]));
+    builder.sample({ stack, event: 0, thread, period: 10 });
+  }
+  const rows = (sort: FunctionOptions["sort"]) => {
+    const { table } = profileFunctions(builder.profile(), { sort });
+    return Array.from(table.rows, (row) => functionCells(table, row, ["cycles"]));
+  };
+  assertEquals(rows(["dso", "sym"]), [["cycles", "100.00", 2, 20, "libc.so", "g"]]);
+  assertEquals(rows(["srcline"]), [["cycles", "100.00", 2, 20, "g"]]);
+});
+
 Deno.test("profileFunctions: a profile without CPUs has no rows by CPU", () => {
   const { samples } = profile();
   const bare: Profile = { ...profile(), samples: { ...samples, cpu: undefined } };

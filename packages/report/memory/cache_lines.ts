@@ -1,10 +1,6 @@
 import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import { enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
-import {
-  PERF_RECORD_SAMPLE,
-  PERF_SAMPLE_DATA_SRC,
-  PERF_SAMPLE_WEIGHT_STRUCT,
-} from "@perfdata/format/constants";
+import { PERF_RECORD_SAMPLE, PERF_SAMPLE_DATA_SRC } from "@perfdata/format/constants";
 import { NodeTable } from "@perfdata/profile";
 import {
   ADDRESS_USE,
@@ -343,12 +339,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       isMapped,
       now,
     );
-    let weight = 0;
-    if (fields.weight >= 0) {
-      const isStruct = (layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
-      weight = view.getUint32(fields.weight + low, le) +
-        (isStruct ? 0 : view.getUint32(fields.weight + high, le) * 2 ** 32);
-    }
+    const weight = Math.max(0, fields.weightValue(view, le));
     this.#total.add(0, now, weight);
     if (!hasAddress) return;
     const line = this.#line(data, intAt(run.process, i));
