@@ -13,7 +13,13 @@ import {
   writeOut,
 } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import {
+  FOCUS_FLAG,
+  FORCE_FLAG,
+  PROFILE_FLAGS,
+  TRANSFORM_FLAGS,
+  WEIGHT_FLAG,
+} from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import {
   chosenEvent,
@@ -22,6 +28,7 @@ import {
   titleOf,
   writeChunks,
 } from "./shared/open_profile.ts";
+import { transformed } from "./shared/transformed.ts";
 import { parseWeight } from "./shared/weight.ts";
 import { BRANCH_FORMATS, exportBranches } from "./shared/branch_exports.ts";
 import type { CallFormat } from "./shared/pt_stack_profile.ts";
@@ -50,6 +57,8 @@ const FLAGS = {
   "--names": "tables: frames get their functions and lines, if these are found",
   "--pt-calls": "tables: each call in the Intel PT of a recording is a row of pt_calls",
   "--partition LIST": "tables: folders below each table: date, or KEY=VALUE such as service=web",
+  ...FOCUS_FLAG,
+  ...TRANSFORM_FLAGS,
   ...WEIGHT_FLAG,
   ...PROFILE_FLAGS,
 } as const;
@@ -134,12 +143,21 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (value.event !== undefined && !isFolded) {
     throw new UsageError("--event chooses what folded shows; the other formats have all events");
   }
+  for (const flag of ["focus", "drop", "merge", "collapse", "only"] as const) {
+    if (value[flag] === undefined || isFolded) continue;
+    throw new UsageError(`--${flag} is for folded: the other formats have addresses and lines`);
+  }
+  if (on["collapse-recursion"] && !isFolded) {
+    throw new UsageError(
+      "--collapse-recursion is for folded: the other formats have addresses and lines",
+    );
+  }
   return await aboutAsync(name, async () => {
     const calls = (["chrome", "perfetto"] as const).find((of) => of === format);
     if (calls !== undefined && (on.pt || await hasOnlyPt(name))) {
       return await writeCalls(name, flags, output, calls);
     }
-    const { profile: all, isWhole, isPt } = await readProfile("export", name, flags, {
+    const { profile: read, isWhole, isPt } = await readProfile("export", name, flags, {
       weight: parseWeight(value.weight),
       timed: chosen.timed ?? false,
       unmapped: chosen.unmapped ?? false,
@@ -149,6 +167,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       pt: on.pt,
       timeline: format === "firefox",
     });
+    const all = isFolded ? transformed("export", name, flags, read) : read;
     const { profile, event } = isFolded
       ? chosenEvent("export", name, { profile: all, wanted: value.event })
       : { profile: mainEventFirst(all), event: 0 };

@@ -2,9 +2,16 @@
 import { flameData, flamePage, flameSvg } from "@perfdata/export/tree";
 import { aboutAsync, complain, oneFile, parseWord, readyOutput, UsageError } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import {
+  FOCUS_FLAG,
+  FORCE_FLAG,
+  PROFILE_FLAGS,
+  TRANSFORM_FLAGS,
+  WEIGHT_FLAG,
+} from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { chosenEvent, readProfile, writeChunks } from "./shared/open_profile.ts";
+import { transformed } from "./shared/transformed.ts";
 import { parseWeight } from "./shared/weight.ts";
 
 const HELP: Help = {
@@ -40,6 +47,8 @@ const FLAGS = {
   "--pt": `what ran, by time, from the Intel PT of the recording instead of samples; the default if
     there are no samples`,
   "--no-inline": "leave inlined functions out",
+  ...FOCUS_FLAG,
+  ...TRANSFORM_FLAGS,
   ...WEIGHT_FLAG,
   ...PROFILE_FLAGS,
 } as const;
@@ -61,14 +70,14 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const { profile: all, isWhole } = await readProfile("flame", name, flags, {
+    const { profile: read, isWhole } = await readProfile("flame", name, flags, {
       weight: parseWeight(value.weight),
       timed: !isPicture,
       debugInformation: true,
       pt: on.pt,
     });
     const { profile, event } = chosenEvent("flame", name, {
-      profile: all,
+      profile: transformed("flame", name, flags, read),
       wanted: value.event,
       hasAll: !isPicture,
     });

@@ -3,10 +3,11 @@ import { callTree, nestedTree, shownTree, treeLines, treeRows } from "@perfdata/
 import { visible } from "@perfdata/format/bytes";
 import { aboutAsync, complain, oneFile, parseWord, writeLine, writeOut } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { COLOR_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import { COLOR_FLAG, PROFILE_FLAGS, TRANSFORM_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { chosenEvent, readProfile } from "./shared/open_profile.ts";
 import { parseNames } from "./shared/sample_flags.ts";
+import { transformed } from "./shared/transformed.ts";
 import { parseWeight } from "./shared/weight.ts";
 import { writeTable } from "./shared/styled.ts";
 import { parseCount, parsePercent } from "./shared/record_flags.ts";
@@ -45,6 +46,7 @@ const FLAGS = {
   "--full-names": "on a terminal, cut long lines at their end instead of shortening names",
   "--json": "print a line of JSON for each node",
   "--json-tree": "print one JSON value, nodes within nodes",
+  ...TRANSFORM_FLAGS,
   ...WEIGHT_FLAG,
   ...COLOR_FLAG,
   ...PROFILE_FLAGS,
@@ -72,11 +74,13 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     : parseWord("root", value.root, ROOTS);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const { profile: all, isWhole } = await readProfile("tree", name, flags, {
+    const { profile: read, isWhole } = await readProfile("tree", name, flags, {
       weight: parseWeight(value.weight),
       debugInformation: !on["no-inline"] || on.srcline,
       threads: root === "thread",
     });
+    // Focus is of the tree, which says how many samples it has.
+    const all = transformed("tree", name, { on, value: { ...value, focus: undefined } }, read);
     const { profile, event } = chosenEvent("tree", name, { profile: all, wanted: value.event });
     const leastShare = percent / 100;
     const tree = callTree(profile, {
@@ -136,7 +140,15 @@ export const tool: Command = command({
   name: "tree",
   help: HELP,
   flags: FLAGS,
-  rules: [{ flag: "json", excludes: ["json-tree"] }, { flag: "inline", excludes: ["no-inline"] }],
+  rules: [
+    { flag: "json", excludes: ["json-tree"] },
+    { flag: "inline", excludes: ["no-inline"] },
+    {
+      flag: "srcline",
+      excludes: ["drop", "merge", "collapse", "collapse-recursion", "only"],
+      why: "stacks that are transformed have no lines",
+    },
+  ],
   run,
 });
 

@@ -121,7 +121,7 @@ async function profileOf(
   name: string,
   flags: ViewFlags,
   weight: ProfileWeight = "period",
-  how: Pick<Parameters<typeof readProfile>[3], "progress" | "named" | "turns"> = {},
+  how: Pick<Parameters<typeof readProfile>[3], "progress" | "named" | "decoded" | "turns"> = {},
 ): Promise<{
   readonly profile: ViewProfile;
   readonly isWhole: boolean;
@@ -202,8 +202,9 @@ async function serve(
     const steps = new ProgressSteps(progress);
     const made = await profileOf(of, flags, counts, {
       turns,
-      progress(bytes, more) {
-        steps.read(`Reading ${titleOf(of)}`, bytes, total, more);
+      progress: (bytes, more) => steps.read(`Reading ${titleOf(of)}`, bytes, total, more),
+      decoded(bytes, all) {
+        steps.read(`Decoding the Intel PT of ${titleOf(of)}`, bytes, all);
         return turns.turn();
       },
       named: (done, all) => steps.named(`Naming the functions of ${titleOf(of)}`, done, all),

@@ -100,4 +100,17 @@ export {
   ranks,
 } from "./views/frame_stacks.ts";
 export { groupSamples, type SampleGroup } from "./views/group_samples.ts";
+export {
+  DROPPED,
+  placesOfFunctions,
+  type StackTransform,
+  type StackTree,
+  transformAll,
+  type TransformedProfile,
+  type TransformedTree,
+  type TransformNames,
+  transformOf,
+  transformProfile,
+  transformStacks,
+} from "./views/stack_transforms.ts";
 export { withStateFrames } from "./views/state_frames.ts";

@@ -241,8 +241,10 @@ for (const shell of SHELLS) {
 /** List flags in all commands (or the named ones), with their separators. */
 const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly string[]]>> = {
   coalesce: [","],
+  collapse: [","],
   comm: [","],
   cpu: [","],
+  drop: [","],
   dso: [","],
   event: [",", ["slice", "records", "funcs"]],
   fields: [" "],
@@ -251,7 +253,8 @@ const LISTS: Readonly<Record<string, readonly [between: string, tools?: readonly
   "guest-image": [","],
   image: [","],
   keep: ["|", ["redact"]],
-  only: [","],
+  merge: [","],
+  only: [",", ["redact"]],
   parallelism: [","],
   partition: [","],
   pid: [","],

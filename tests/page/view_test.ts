@@ -1273,6 +1273,126 @@ Deno.test({
 });
 
 Deno.test({
+  name:
+    "transforms by menu and by key have the numbers of the samples left, are in the address, and undone",
+  ...needs,
+  async fn() {
+    const file = FILES[1] as string;
+    await viewed([file], "#view=functions", async (page) => {
+      const rows = async () => {
+        const found = await allRows(page, ".functions", ["data-fn", "data-self", "data-total"]);
+        return found.map(([name = "", self, total]) => [name, Number(self), Number(total)] as const)
+          .sort(([a], [b]) => a < b ? -1 : 1);
+      };
+      const all = await rows();
+      const sum = all.reduce((sum, [, self]) => sum + self, 0);
+      // A function that calls others and is called.
+      const [name, , total] = all.find(([, self, total]) =>
+        total < sum && self < total && self > 0
+      ) ?? [];
+      assert(name !== undefined && total !== undefined);
+      await page.keyboard.press("/");
+      await page.keyboard.type(name);
+      await page.waitForSelector("#function-0 mark");
+      await page.click("#function-0", { button: "right" });
+      await page.waitForSelector(".menu [role=menuitem]:focus");
+      assertEquals(await faultsOf(page), []);
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(".menu", { state: "detached" });
+      await page.fill(".search input", "");
+      const dropped = (part: number) =>
+        page.waitForFunction(
+          (text) => document.querySelector(".dropped")?.textContent?.startsWith(text) === true,
+          part === 0 ? "all samples" : `${(100 * part / sum).toFixed(2)}%`,
+        );
+      await dropped(sum - total);
+      const focused = await rows();
+      assertEquals(focused.reduce((sum, [, self]) => sum + self, 0), total);
+      assertEquals(focused.find(([of]) => of === name)?.[2], total);
+      // The address shows the same; without the function, nothing is left.
+      const link = page.url();
+      assertEquals(new URLSearchParams(new URL(link).hash.slice(1)).getAll("do"), [
+        `focus:${name}`,
+      ]);
+      await page.goto("about:blank");
+      await page.goto(link);
+      await ready(page);
+      await dropped(sum - total);
+      assertEquals(await rows(), focused);
+      await page.focus(".functions");
+      for (const key of ["Home", "m"]) await page.keyboard.press(key);
+      await page.waitForFunction(() => location.hash.includes("do=merge"));
+      await dropped(sum - total);
+      assertEquals((await rows()).reduce((sum, [, self]) => sum + self, 0), total);
+      for (const _ of [1, 2]) {
+        await page.getByLabel(/^Remove .* from the selection$/).first().click();
+      }
+      await page.waitForSelector(".dropped", { state: "detached" });
+      assertEquals(await rows(), all);
+      await page.keyboard.press("u");
+      await page.waitForFunction(() => location.hash.includes("do=merge"));
+      // A search in the tree leaves stacks with a match, and opens the one of most weight up to it.
+      await page.goto(`${link.split("#")[0]}#view=tree`);
+      await ready(page);
+      await page.fill(".search input", name);
+      await page.waitForSelector(".tree .row.chosen.found");
+      const found = await page.getAttribute(".tree .row.chosen", "data-path");
+      assertEquals(found?.split("\n").at(-1), name);
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "timeline: a process opens with its threads, the pointer says what was sampled, tracks are hidden and pinned",
+  ...needs,
+  async fn() {
+    const file = FILES[0] as string;
+    const rows = await json("funcs", ["--json", "--sort", "pid,tid", file]);
+    const threads = new Map<number, Set<number>>();
+    for (const { pid, tid } of rows) {
+      threads.set(Number(pid), (threads.get(Number(pid)) ?? new Set()).add(Number(tid)));
+    }
+    const [pid, tids] = [...threads].find(([, of]) => of.size > 1) ?? [];
+    assert(pid !== undefined && tids !== undefined);
+    await viewed([file], "#view=timeline", async (page) => {
+      const nested = page.locator(".track.nested .track-name");
+      await page.locator(".track", { hasText: `${pid}` }).locator(".twist").first().click();
+      await nested.first().waitFor();
+      const found = (await nested.allInnerTexts()).map((text) => Number(/\d+\s*$/.exec(text)?.[0]));
+      assertEquals(found.sort(), [...tids].sort());
+      // Somewhere in the strip of the process is a sample.
+      const box = await page.locator(".track", { hasText: `${pid}` }).first().locator("canvas")
+        .boundingBox();
+      assert(box !== null);
+      let text = "";
+      for (let x = 2; x < box.width && !/sample/.test(text.replace("no samples", "")); x += 4) {
+        await page.mouse.move(box.x + x, box.y + box.height / 2);
+        await page.locator(".tip div, .tip li").first().waitFor();
+        text = await page.innerText(".tip");
+      }
+      assertMatch(text, new RegExp(`^\\d+\\.\\d+ s .* ${pid}\n(?:.*\n)?.*\\d+ samples?`));
+      await page.mouse.move(2, 2);
+      await page.selectOption("section select", "thread");
+      await nested.first().waitFor({ state: "detached" });
+      const names = () => page.locator(".track:not(.axis) .track-name").allInnerTexts();
+      const before = await names();
+      const last = page.locator(".track:not(.axis)").nth(before.length - 1);
+      await last.hover();
+      await last.getByLabel(/^Pin /).click();
+      assertEquals((await names())[0], before.at(-1));
+      await page.locator(".track:not(.axis)").first().getByLabel(/^Hide /).click();
+      assertEquals((await names()).length, before.length - 1);
+      await page.getByText("Show 1 hidden").click();
+      assertEquals((await names()).length, before.length);
+      await page.selectOption("section select", "cpu");
+      await page.waitForSelector('.legend li:has-text("other threads")');
+      assertEquals(await faultsOf(page), []);
+    });
+  },
+});
+
+Deno.test({
   name: "a view has the focus after a change of view by key or click: its keys work at once",
   ...needs,
   async fn() {

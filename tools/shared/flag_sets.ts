@@ -76,6 +76,21 @@ export const WEIGHT_FLAG = {
     and the time that they ran`,
 } as const;
 
+/** Transforms of stacks. */
+export const TRANSFORM_FLAGS = {
+  "--drop NAMES": "leave out samples with one of these functions in their stack",
+  "--merge NAMES": "leave these functions out: their samples are those of their callers",
+  "--collapse NAMES": "functions of one of these objects that call each other are one: libc.so.6",
+  "--collapse-recursion":
+    "a function is in a stack once: what is between two calls of it is left out",
+  "--only WORD": "leave out functions of the others: kernel or user",
+} as const;
+
+/** Focus on functions. */
+export const FOCUS_FLAG = {
+  "--focus NAMES": "only stacks with one of these functions, from its outermost call on",
+} as const;
+
 /** Colors of what is printed. */
 export const COLOR_FLAG = {
   "--color WHEN": "color tables: auto, on a terminal (default), always, never",

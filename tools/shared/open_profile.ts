@@ -44,6 +44,7 @@ import {
 } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
+import type { DecodedBytes } from "./pt_stack_profile.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { resolverOf, symbolOptions } from "./symbol_flags.ts";
 import { reportSwitches } from "./weight.ts";
@@ -82,9 +83,11 @@ interface ReadProfileOptions extends ProfileOptions {
   readonly timeline?: boolean;
   /**
    * Called with the bytes of the recording that were read since the call before, and how many more there
-   * are to read than was known. Intel PT waits for it.
+   * are to read than was known.
    */
-  readonly progress?: (bytes: number, more?: number) => Promise<void> | void;
+  readonly progress?: (bytes: number, more?: number) => void;
+  /** Called while Intel PT is decoded, which waits for it. */
+  readonly decoded?: DecodedBytes;
   /** Called while functions are named. */
   readonly named?: LookUpProgress;
   /** Turns of the event loop while the recording is read and named, for a program that does more than that. */
@@ -244,12 +247,12 @@ async function ptProfileOf(
   tool: string,
   name: string,
   flags: ProfileFlags,
-  { timeline = false, progress }: Pick<ReadProfileOptions, "timeline" | "progress">,
+  { timeline = false, decoded }: Pick<ReadProfileOptions, "timeline" | "decoded">,
 ): Promise<ReadProfile> {
   const { readPtProfile } = await import("./pt_stack_profile.ts");
   const jobs = parseJobs(flags.value.jobs);
   const title = titleOf(name);
-  const read = await readPtProfile(tool, name, flags, { title, timeline, jobs, progress });
+  const read = await readPtProfile(tool, name, flags, { title, timeline, jobs, decoded });
   const profile = filterProfile(read.profile, nameFilters(flags));
   if (profile.samples.length === 0) throw new InputError("nothing passes the filters");
   return { profile, isWhole: read.isWhole, isPt: true };

@@ -6,7 +6,6 @@ import {
   type CallEvents,
   callWhole,
   decodePt,
-  type DecodePtOptions,
   joinCalls,
   listCalls,
   lossText,
@@ -22,7 +21,8 @@ import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
 import { ofCpus, ptJobs, ptRows, ptWorkers } from "./pt_workers.ts";
 
 /** Told of bytes that were decoded; decoding goes on when it is done. */
-type DecodeProgress = NonNullable<DecodePtOptions["progress"]>;
+/** Called with the bytes of the trace that were decoded since the call before, and with all there are. */
+export type DecodedBytes = (bytes: number, all: number) => Promise<void> | void;
 
 type PtFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
 
@@ -48,7 +48,7 @@ async function decode(
     readonly timeline?: boolean;
     /** How many threads, if it is said. */
     readonly jobs?: number | undefined;
-    readonly progress?: DecodeProgress | undefined;
+    readonly decoded?: DecodedBytes | undefined;
     /** Takes calls that ended, between packets; their names are known. */
     readonly events?: (events: CallEvents, names: PtNames, trace: PtTrace) => void;
   },
@@ -76,9 +76,10 @@ async function decode(
       : { from: clock.origin.since(time[0]), to: clock.origin.since(time[1]) }),
   };
   const shown = new Progress(tool, bytes);
+  const all = bytes;
   const progress = (bytes: number) => {
     shown.add(bytes);
-    return options.progress?.(bytes);
+    return options.decoded?.(bytes, all);
   };
   const cpus = chosen?.cpus;
   const wants = ofCpus(cpus);
@@ -129,18 +130,18 @@ export async function readPtProfile(
   tool: string,
   name: string,
   flags: PtFlags,
-  { title, timeline, jobs, progress }: {
+  { title, timeline, jobs, decoded }: {
     readonly title: string;
     readonly timeline: boolean;
     readonly jobs?: number | undefined;
-    readonly progress?: DecodeProgress | undefined;
+    readonly decoded?: DecodedBytes | undefined;
   },
 ): Promise<{ profile: Profile; isWhole: boolean }> {
   const { calls, names, trace, loss, finish } = await decode(tool, name, flags, {
     tree: true,
     timeline,
     jobs,
-    progress,
+    decoded,
   });
   if (calls?.tree === undefined || (timeline && !trace.clock.known)) {
     throw new InputError(`${name}: no times: ${trace.clock.why}`);

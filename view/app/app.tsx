@@ -16,6 +16,7 @@ import type { Store } from "../ui/store.ts";
 import type { ProgressState } from "../worker/protocol.ts";
 import { coloringsOf, viewKey, type ViewName, VIEWS } from "../ui/state.ts";
 import { DropPlace, FileChoice, useDrop } from "./drop_place.tsx";
+import { FunctionMenu } from "./function_menu.tsx";
 import { Keys } from "./keys.tsx";
 import { SelectionBar } from "./selection_bar.tsx";
 import { nextScheme } from "./scheme.ts";
@@ -83,6 +84,9 @@ export function App(
         )}
         {open?.facts !== undefined && view !== "overview" && <Notes lines={open.facts.notes} />}
         <Main store={store} view={view} takesFiles={takesFiles} />
+        {store.menu !== undefined && open?.facts !== undefined && (
+          <FunctionMenu store={store} menu={store.menu} />
+        )}
       </main>
       {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}
       {keysShown && (

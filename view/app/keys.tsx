@@ -1,3 +1,4 @@
+import { FUNCTION_KEYS } from "./function_menu.tsx";
 import { type JSX, useEffect, useRef } from "../ui/preact.ts";
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -10,13 +11,13 @@ const KEYS: readonly (readonly [string, string])[] = [
     "flame graph: the box beside, above, below; lists: the line above, below; tree: open, close",
   ],
   ["Enter", "flame graph: zoom; lists: the function in the sandwich"],
-  ["0, Escape", "show everything"],
-  ["s", "flame graph: the function in the sandwich"],
+  ["0, Escape", "reset the zoom"],
   ["n, N", "flame graph: the next box that matches the search, the one before"],
   ["i, k", "flame graph: icicle; colors by object, by kind of code, or by PMU"],
   ["+ − , wheel with Ctrl", "timeline: zoom; ← → move, z shows what is selected"],
   ["← → in the strip", "move the selected time; with Shift its end; Escape takes it back"],
   ["?", "this list"],
+  ["right click, Menu key", "what can be done with a function; in graphs, lists and trees also:"],
 ];
 
 /** The list of keys. */
@@ -37,7 +38,7 @@ export function Keys(
           <dt>{views.map(([key]) => key).join(" ")}</dt>
           <dd>{views.map(([, title]) => title).join(", ")}</dd>
         </div>
-        {KEYS.map(([key, what]) => (
+        {[...KEYS, ...FUNCTION_KEYS].map(([key, what]) => (
           <div key={key}>
             <dt>{key}</dt>
             <dd>{what}</dd>

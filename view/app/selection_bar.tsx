@@ -2,7 +2,8 @@ import { floatAt } from "@perfdata/format/bytes";
 import type { ProfileFacts } from "../data/view_engine.ts";
 import { alsoCalled, duration, grouped, percent } from "../ui/format.ts";
 import { type JSX, useMemo } from "../ui/preact.ts";
-import { eventLabel, type NamesById } from "@perfdata/profile";
+import { eventLabel, type NamesById, shortName } from "@perfdata/profile";
+import { useQuery } from "../ui/use_query.ts";
 import { otherEventsText } from "../ui/context.ts";
 import { SaveMenu } from "./save_menu.tsx";
 import type { Store } from "../ui/store.ts";
@@ -16,6 +17,7 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
   const facts = open?.facts;
   if (facts === undefined) return null;
   const chips = chipsOf(store, facts);
+  const isAll = chips.length === state.transforms.length;
   return (
     <div class="bar selection" role="group" aria-label="Selection">
       <EventChoice store={store} facts={facts} />
@@ -24,7 +26,8 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
         facts={facts}
         hasSwitches={open?.index?.switches === true && open.listed}
       />
-      <ThreadChoice store={store} facts={facts} isAll={chips.length === 0} />
+      <ThreadChoice store={store} facts={facts} isAll={isAll} />
+      <LevelChoice store={store} />
       {facts.hasInlined && (
         <label>
           <input
@@ -36,16 +39,76 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
         </label>
       )}
       <SaveMenu store={store} />
-      {chips.map(({ text, remove }) => (
-        <span key={text} class="chip">
+      {chips.map(({ text, remove }, at) => (
+        <span key={at} class="chip">
           {text}
           <button type="button" aria-label={`Remove ${text} from the selection`} onClick={remove}>
             ×
           </button>
         </span>
       ))}
+      {state.transforms.length > 0 && <Dropped store={store} />}
     </div>
   );
+}
+
+/** Only code of the kernel, or only of programs. */
+function LevelChoice({ store }: { readonly store: Store }): JSX.Element {
+  const { transforms } = store.state;
+  const level = transforms.find((text) => text.startsWith("only:"));
+  return (
+    <label title="Frames of other code are merged into their callers; samples that have no other frames are dropped">
+      Code{" "}
+      <select
+        value={level ?? ""}
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          const others = transforms.filter((text) => !text.startsWith("only:"));
+          store.set({ transforms: value === "" ? others : [...others, value], zoom: [] });
+        }}
+      >
+        <option value="">all</option>
+        <option value="only:user">user</option>
+        <option value="only:kernel">kernel</option>
+      </select>
+    </label>
+  );
+}
+
+/** How much of what is selected transforms dropped. */
+function Dropped({ store }: { readonly store: Store }): JSX.Element | null {
+  const { shown, open } = store;
+  const { value } = useQuery(
+    JSON.stringify(shown),
+    async () => await open?.client.call("droppedShare", shown) ?? 0,
+  );
+  if (value === undefined) return null;
+  return (
+    <output class="soft dropped">
+      {value === 0 ? "all samples are kept" : `${percent(value, 1)} of the weight is dropped`}
+    </output>
+  );
+}
+
+const TRANSFORM_TEXTS: Readonly<Record<string, string>> = {
+  focus: "focus on",
+  callers: "callers of",
+  merge: "merged:",
+  drop: "dropped:",
+  recursion: "recursion collapsed:",
+  collapse: "collapsed:",
+  "only-object": "only",
+  only: "only code of",
+};
+
+/** What a transform did, in words. */
+function transformText(transform: string): string {
+  const colon = transform.indexOf(":");
+  const about = transform.slice(colon + 1);
+  const level = { user: "programs", kernel: "the kernel" }[about];
+  const word = transform.slice(0, colon);
+  const of = word === "only" ? level ?? about : about === "" ? "all" : shortName(about, 40);
+  return `${TRANSFORM_TEXTS[word] ?? word} ${of}`;
 }
 
 interface ChoiceProps {
@@ -85,6 +148,13 @@ function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
   list("pids", (pid) => `process ${facts.names.processes.name.get(pid) ?? "?"} ${pid}`);
   list("tids", (tid) => `thread ${facts.names.threads.name.get(tid) ?? "?"} ${tid}`);
   list("cpus", (cpu) => `CPU ${cpu}`);
+  for (const [at, transform] of state.transforms.entries()) {
+    const rest = state.transforms.filter((_, other) => other !== at);
+    chips.push({
+      text: transformText(transform),
+      remove: () => store.set({ transforms: rest, zoom: [] }),
+    });
+  }
   return chips;
 }
 

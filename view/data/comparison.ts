@@ -58,8 +58,8 @@ export class Comparison {
   readonly #objects: string[];
   /** Number of each function by name, object and whether it is inlined, and by name and object only. */
   readonly #number = new Map<string, number>();
-  /** By row of the base's stacks, with or without inlined functions: number of the function. */
-  readonly #items = new Map<Int32Array, Int32Array>();
+  /** By row of the base's stacks, transformed or not: number of the function. */
+  readonly #items = new WeakMap<Int32Array, Int32Array>();
   readonly #numberOfBase: Int32Array;
   readonly #rank: Int32Array;
 
@@ -67,20 +67,20 @@ export class Comparison {
   constructor(base: ViewEngine, now: ViewEngine) {
     this.#base = base;
     this.#now = now;
-    const own = now.profile;
+    const own = now.whole;
     this.#names = [...own.functions.name];
     this.#objects = this.#names.map((_, fn) => objectOf(own, fn));
     for (const [fn, name] of plainNames(own).entries()) this.#know(own, fn, name, fn);
-    const plain = plainNames(base.profile);
+    const plain = plainNames(base.whole);
     this.#numberOfBase = Int32Array.from(plain, (name, fn) => {
-      const object = objectOf(base.profile, fn);
+      const object = objectOf(base.whole, fn);
       // A function that is inlined on one side only is the same function.
-      const known = this.#number.get(keyOf(base.profile, fn, name)) ??
+      const known = this.#number.get(keyOf(base.whole, fn, name)) ??
         this.#number.get(`${name}\0${object}`);
       if (known !== undefined) return known;
-      const number = this.#names.push(base.profile.functions.name[fn] as string) - 1;
+      const number = this.#names.push(base.whole.functions.name[fn] as string) - 1;
       this.#objects.push(object);
-      this.#know(base.profile, fn, name, number);
+      this.#know(base.whole, fn, name, number);
       return number;
     });
     this.#rank = ranks(this.#names);
@@ -88,8 +88,8 @@ export class Comparison {
 
   /** Returns the properties shown before the results. */
   facts(): ComparisonFacts {
-    const { title, trust, duration, recordings = 1 } = this.#base.profile;
-    const isSummed = recordings > 1 || (this.#now.profile.recordings ?? 1) > 1;
+    const { title, trust, duration, recordings = 1 } = this.#base.whole;
+    const isSummed = recordings > 1 || (this.#now.whole.recordings ?? 1) > 1;
     return { title, trust, duration, isSummed, names: this.#names, objects: this.#objects };
   }
 
@@ -99,7 +99,7 @@ export class Comparison {
    * @throws {RangeError} If one of the recordings has no samples of the event.
    */
   functions(shown: Shown, { by, children }: ComparisonQuery): ComparedFunctions {
-    const event = this.#now.profile.events[shown.event]?.name ?? "";
+    const event = this.#now.whole.events[shown.event]?.name ?? "";
     const found = diffRecordings(
       [recordingOf(this.#base, this.#ofBase(shown))],
       [recordingOf(this.#now, shown)],
@@ -140,10 +140,10 @@ export class Comparison {
   }
 
   /** Selects all of the base, since the selection applies to the other recording only. */
-  #ofBase({ event, weight, inline }: Shown): Shown {
-    const name = this.#now.profile.events[event]?.name;
-    const of = this.#base.profile.events.findIndex((one) => one.name === name);
-    return { event: of, weight, inline };
+  #ofBase({ event, weight, inline, transforms }: Shown): Shown {
+    const name = this.#now.whole.events[event]?.name;
+    const of = this.#base.whole.events.findIndex((one) => one.name === name);
+    return { event: of, weight, inline, transforms };
   }
 }
 
@@ -163,7 +163,7 @@ function plainNames({ functions: { name } }: ViewProfile): string[] {
 
 /** Converts the selection to the form that `diff` compares. */
 function recordingOf(engine: ViewEngine, shown: Shown): DiffRecording {
-  const { profile } = engine;
+  const { whole: profile } = engine;
   const { stacks, weights } = engine.graph(shown);
   const { events, samples, duration } = profile;
   const sampled = new Set(samples.event.subarray(0, samples.length));

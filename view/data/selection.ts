@@ -1,4 +1,10 @@
-import { FUNCTION_KIND, NodeTable } from "@perfdata/profile";
+import {
+  DROPPED,
+  FUNCTION_KIND,
+  NodeTable,
+  type StackTransform,
+  transformAll,
+} from "@perfdata/profile";
 import { inDepthFirstOrder, type StackRows, type ViewProfile } from "@perfdata/export/tree";
 import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 
@@ -124,17 +130,52 @@ export function weigh(profile: ViewProfile, selection: Selection): Weights {
   return { ...sums, totalPeriod, totalCount, barePeriod, bareCount };
 }
 
-/** Stacks without inlined functions. `of`: by original row, the row in `stacks`, or -1. */
-export interface PlainStacks {
+/** Stacks that were changed. */
+export interface ChangedStacks {
   readonly stacks: StackRows;
+  /** By row as it was: the row of its samples, -1 if they have no stack, or `DROPPED`. */
   readonly of: Int32Array;
+  /** The same for samples that had no stack. */
+  readonly bare: number;
+}
+
+/** The row of changed stacks that a row of the profile's stacks became. */
+export function changedRow({ of, bare }: ChangedStacks, row: number): number {
+  return row < 0 ? bare : intAt(of, row);
+}
+
+/** Changes stacks by transforms. */
+export function transformedStacks(
+  { stacks, of, bare }: ChangedStacks,
+  transforms: readonly StackTransform[],
+  rank: ArrayLike<number>,
+): ChangedStacks {
+  const made = transformAll(stacks, transforms);
+  const { rows, number } = inDepthFirstOrder(made, rank);
+  const ofMade = (row: number) => row < 0 ? row : intAt(number, row);
+  const through = (row: number) =>
+    row >= 0 ? ofMade(intAt(made.of, row)) : row === -1 ? ofMade(made.bare) : row;
+  return { stacks: rows, of: of.map(through), bare: through(bare) };
+}
+
+/** The rows of samples that are selected and that changes of stacks did not drop, in order. */
+export function keptRows(
+  profile: ViewProfile,
+  selection: Selection,
+  changed: ChangedStacks | undefined,
+): Int32Array {
+  const rows = selectedRows(profile, selection);
+  const { stack } = profile.samples;
+  return changed === undefined
+    ? rows
+    : rows.filter((row) => changedRow(changed, intAt(stack, row)) !== DROPPED);
 }
 
 /** Removes inlined functions; their callers replace them. */
 export function plainStacks(
   { stacks: { parent, item }, functions: { kind } }: ViewProfile,
   rank: ArrayLike<number>,
-): PlainStacks {
+): ChangedStacks {
   const nodes = new NodeTable();
   const of = new Int32Array(parent.length);
   for (let row = 0; row < parent.length; row++) {
@@ -146,18 +187,26 @@ export function plainStacks(
   }
   const plain = { parent: nodes.parents().slice(), item: nodes.items().slice() };
   const { rows, number } = inDepthFirstOrder(plain, rank);
-  return { stacks: rows, of: of.map((row) => row < 0 ? -1 : intAt(number, row)) };
+  return { stacks: rows, of: of.map((row) => row < 0 ? -1 : intAt(number, row)), bare: -1 };
 }
 
-/** Sums up the weights by rows without inlined functions. */
-export function plainWeights(weights: Weights, { stacks, of }: PlainStacks): Weights {
+/** The same weights by rows of changed stacks; samples that are dropped are in no sum. */
+export function changedWeights(weights: Weights, { stacks, of, bare }: ChangedStacks): Weights {
   const rows = stacks.parent.length;
   const sums = { period: new Float64Array(rows), count: new Float64Array(rows) };
-  let { barePeriod, bareCount } = weights;
+  let { barePeriod, bareCount, totalPeriod, totalCount } = weights;
+  if (bare === DROPPED) {
+    totalPeriod -= barePeriod;
+    totalCount -= bareCount;
+    barePeriod = bareCount = 0;
+  }
   for (let row = 0; row < of.length; row++) {
     const at = intAt(of, row);
     const [period, count] = [floatAt(weights.period, row), floatAt(weights.count, row)];
-    if (at < 0) {
+    if (at === DROPPED) {
+      totalPeriod -= period;
+      totalCount -= count;
+    } else if (at < 0) {
       barePeriod += period;
       bareCount += count;
     } else {
@@ -165,5 +214,5 @@ export function plainWeights(weights: Weights, { stacks, of }: PlainStacks): Wei
       sums.count[at] = floatAt(sums.count, at) + count;
     }
   }
-  return { ...weights, ...sums, barePeriod, bareCount };
+  return { ...sums, totalPeriod, totalCount, barePeriod, bareCount };
 }

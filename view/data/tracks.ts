@@ -14,14 +14,21 @@ export interface Track {
   readonly label: string;
   /** Other names of the process or thread. */
   readonly others: readonly string[];
-  /** Weight in the whole recording. */
+  /** Weight in the range that sums are of. */
   readonly sum: number;
-  /** Weight by bin and, within it, by level of `FUNCTION_KIND`. */
+  /** The number of its threads, if it is a process. */
+  readonly threads: number;
+  /** Whether it is below the track of its process. */
+  readonly isNested: boolean;
+  /** Weight by bin and, within it, by level of `FUNCTION_KIND`, or by thread: see {@linkcode Tracks.colored}. */
   readonly bins: Float64Array;
 }
 
 /** Number of levels of a track: user, kernel, JIT, other. */
 export const LEVELS: number = FUNCTION_KIND.LEVEL + 1;
+
+/** Number of threads that have a color in the tracks of CPUs; all others share one. */
+export const COLORED = 7;
 
 /** Options of the tracks. */
 export interface TrackQuery {
@@ -34,7 +41,49 @@ export interface TrackQuery {
   readonly bins: number;
   /** Maximum number of tracks. */
   readonly most: number;
+  /** The range that sums are of; the whole recording by default. */
+  readonly range?: readonly [number, number] | undefined;
+  /** Processes whose threads have tracks below them. */
+  readonly opened?: readonly number[] | undefined;
+  /** Whether the bins of CPUs are by thread. */
+  readonly byThread?: boolean | undefined;
 }
+
+/** The tracks with the greatest weights. */
+export interface Tracks {
+  readonly tracks: readonly Track[];
+  /** Number of all tracks. */
+  readonly count: number;
+  /** If bins are by thread: the threads with the greatest weights, in the order of the bins. All others follow. */
+  readonly colored: readonly string[] | undefined;
+}
+
+/** Samples that are looked at to find out how often an event samples. */
+const LOOKED_AT = 20_000;
+
+/** Returns, by event, the time in ns from one sample of a thread that runs to the next; 0 if it is not known. */
+export function samplingIntervals({ events, samples }: ViewProfile): number[] {
+  const { event, thread, time, period, count, length } = samples;
+  const gaps = events.map((): number[] => []);
+  const last = new Map<number, number>();
+  for (let row = 0; row < length && time !== undefined; row++) {
+    const of = intAt(event, row);
+    const own = gaps[of];
+    if (own === undefined || own.length === LOOKED_AT) continue;
+    if (events[of]?.unit === "nanoseconds") {
+      own.push(floatAt(period, row) / Math.max(1, floatAt(count, row)));
+      continue;
+    }
+    const key = of * 2 ** 31 + intAt(thread, row);
+    const before = last.get(key);
+    if (before !== undefined) own.push(floatAt(time, row) - before);
+    last.set(key, floatAt(time, row));
+  }
+  return gaps.map((of) => of.sort((a, b) => a - b)[of.length >> 1] ?? 0);
+}
+
+/** Events whose samples are times of threads, which begin at the time of the sample. */
+const INTERVALS: ReadonlySet<string> = new Set(["off-cpu", "wall"]);
 
 /** Returns the tracks with the greatest weights, and the number of all tracks. */
 export function tracks(
@@ -42,79 +91,260 @@ export function tracks(
   names: ThreadNames,
   query: TrackQuery,
   selection: Pick<Selection, "pids" | "tids" | "cpus"> = {},
-): { readonly tracks: readonly Track[]; readonly count: number } {
-  const { samples, threads, stacks, functions } = profile;
-  const { stack, event, thread, cpu, time, count, period, length } = samples;
-  const { kind } = query;
-  if (time === undefined || (kind === "cpu" && cpu === undefined)) return { tracks: [], count: 0 };
+): Tracks {
+  const { samples, threads } = profile;
+  const { event, thread, cpu, time, count, period, length } = samples;
+  const { kind, opened = [] } = query;
+  if (time === undefined || (kind === "cpu" && cpu === undefined)) {
+    return { tracks: [], count: 0, colored: undefined };
+  }
   const weight = query.weight === "period" ? period : count;
   // Key of a sample's track: thread or CPU, of which there are few; -1 without one.
   const keys = kind === "cpu" ? cpu as Int32Array : thread;
+  const [first, end] = query.range ?? [-Infinity, Infinity];
+  /** By key: weight in the range, and whether there is any sample. */
   const sums: number[] = [];
+  const ofThreads = new Float64Array(threads.length);
   for (let row = 0; row < length; row++) {
     const key = intAt(keys, row);
-    if (event[row] === query.event && key >= 0) {
-      sums[key] = (sums[key] ?? 0) + floatAt(weight, row);
-    }
+    if (event[row] !== query.event || key < 0) continue;
+    const at = floatAt(time, row);
+    // A CPU that is idle does nothing.
+    const isIdle = query.byThread === true && threads[intAt(thread, row)]?.tid === 0;
+    const own = !isIdle && at >= first && at < end ? floatAt(weight, row) : 0;
+    sums[key] = (sums[key] ?? 0) + own;
+    ofThreads[intAt(thread, row)] = floatAt(ofThreads, intAt(thread, row)) + floatAt(weight, row);
   }
-  const idOf = (key: number): number => {
-    const of = threads[key];
-    return kind === "all"
-      ? 0
-      : kind === "cpu"
-      ? key
-      : kind === "process"
-      ? of?.pid ?? -1
-      : of?.tid ?? -1;
+  const idOf = (key: number, of: TrackKind): number => {
+    if (of === "all" || of === "cpu") return of === "all" ? 0 : key;
+    return (of === "process" ? threads[key]?.pid : threads[key]?.tid) ?? -1;
   };
   // A thread number may have had several names, and a process has several threads.
   const byId = new Map<number, number>();
+  /** By process: its threads with their weights. */
+  const within = new Map<number, Map<number, number>>();
   for (const [key, sum] of sums.entries()) {
-    if (sum !== undefined) byId.set(idOf(key), (byId.get(idOf(key)) ?? 0) + sum);
+    if (sum === undefined) continue;
+    const id = idOf(key, kind);
+    byId.set(id, (byId.get(id) ?? 0) + sum);
+    if (kind !== "process") continue;
+    const own = within.get(id) ?? new Map<number, number>();
+    const tid = idOf(key, "thread");
+    own.set(tid, (own.get(tid) ?? 0) + sum);
+    within.set(id, own);
   }
-  const named = kind === "process"
-    ? names.processes
-    : kind === "thread"
-    ? names.threads
-    : undefined;
-  const labelOf = (id: number) =>
-    kind === "all"
-      ? "all samples"
-      : kind === "cpu"
-      ? `CPU ${id}`
-      : `${named?.name.get(id) ?? "?"} ${id}`;
-  const found = [...byId]
-    .sort(([a, sumA], [b, sumB]) => kind === "cpu" ? a - b : sumB - sumA || a - b)
-    .slice(0, query.most)
-    .map(([id, sum]): Track => ({
-      kind,
+  const ranked = rankedThreads(ofThreads, profile, names);
+  const stride = query.byThread === true && kind === "cpu" ? COLORED + 1 : LEVELS;
+  const trackOf = (of: TrackKind, id: number, sum: number, isNested: boolean): Track => {
+    const named = of === "process" ? names.processes : of === "thread" ? names.threads : undefined;
+    return {
+      kind: of,
       id,
-      label: labelOf(id),
+      label: of === "all"
+        ? "all samples"
+        : of === "cpu"
+        ? `CPU ${id}`
+        : `${named?.name.get(id) ?? "?"} ${id}`,
       others: named?.others.get(id) ?? [],
       sum,
-      bins: new Float64Array(query.bins * LEVELS),
-    }));
-  const trackOf = new Map(found.map((track) => [track.id, track]));
-  const bins = sums.map((_, key) => trackOf.get(idOf(key))?.bins);
+      threads: of === "process" ? within.get(id)?.size ?? 0 : 0,
+      isNested,
+      bins: new Float64Array(query.bins * stride),
+    };
+  };
+  const byWeight = ([a, sumA]: [number, number], [b, sumB]: [number, number]) =>
+    sumB - sumA || a - b;
+  const found = [...byId]
+    .sort((a, b) => kind === "cpu" ? a[0] - b[0] : byWeight(a, b))
+    .slice(0, query.most)
+    .flatMap(([id, sum]): Track[] => [
+      trackOf(kind, id, sum, false),
+      ...opened.includes(id)
+        ? [...within.get(id) ?? []].sort(byWeight).map(([tid, sum]) =>
+          trackOf("thread", tid, sum, true)
+        )
+        : [],
+    ]);
+  const shown = new Map(found.map((track) => [`${track.kind} ${track.id}`, track]));
+  const into = sums.map((_, key) =>
+    (kind === "process" ? ["process", "thread"] as const : [kind]).flatMap((of) =>
+      shown.get(`${of} ${idOf(key, of)}`)?.bins ?? []
+    )
+  );
+  fillBins(profile, query, selection, {
+    into,
+    keys,
+    stride,
+    colorOf: stride === LEVELS ? undefined : ranked.color,
+  });
+  return {
+    tracks: found,
+    count: byId.size,
+    colored: stride === LEVELS ? undefined : ranked.labels,
+  };
+}
+
+/** Returns the threads with the greatest weights, and by number of a thread the place of its color. */
+function rankedThreads(
+  weights: Float64Array,
+  { threads }: ViewProfile,
+  names: ThreadNames,
+): { readonly labels: readonly string[]; readonly color: Int32Array } {
+  const byTid = new Map<number, number>();
+  for (const [number, { tid }] of threads.entries()) {
+    // The idle tasks of all CPUs are nobody's work.
+    if (tid > 0) byTid.set(tid, (byTid.get(tid) ?? 0) + floatAt(weights, number));
+  }
+  const tids = [...byTid].sort(([a, sumA], [b, sumB]) => sumB - sumA || a - b).slice(0, COLORED)
+    .map(([tid]) => tid);
+  return {
+    labels: tids.map((tid) => `${names.threads.name.get(tid) ?? "?"} ${tid}`),
+    color: Int32Array.from(threads, ({ tid }) => {
+      const at = tids.indexOf(tid);
+      return tid === 0 ? -1 : at < 0 ? COLORED : at;
+    }),
+  };
+}
+
+/**
+ * Adds the samples of a range to the bins of their tracks.
+ *
+ * The weight of a sample is that of the time since the sample before, so it is spread over that: a thread that
+ * always ran has a full bar. Counts of samples are not spread.
+ */
+function fillBins(
+  profile: ViewProfile,
+  query: TrackQuery,
+  selection: Pick<Selection, "pids" | "tids" | "cpus">,
+  { into, keys, stride, colorOf }: {
+    /** By key: the bins of its tracks. */
+    readonly into: readonly (readonly Float64Array[])[];
+    readonly keys: Int32Array;
+    readonly stride: number;
+    /** By thread: the place of its color in a bin, -1 if it is not drawn. */
+    readonly colorOf: Int32Array | undefined;
+  },
+): void {
+  const { samples, stacks, functions, events, step } = profile;
+  const { stack, event, thread, cpu, count, period } = samples;
+  const time = samples.time as Float64Array;
+  const { kind, from, to, bins } = query;
+  const weight = query.weight === "period" ? period : count;
   const chosen = kind === "all" ? selectedThreads(profile, selection) : undefined;
   const cpus = kind === "all" && selection.cpus !== undefined ? new Set(selection.cpus) : undefined;
-  const span = Math.max(1, query.to - query.from);
-  const last = rowAt(time, query.to + 1);
-  for (let row = rowAt(time, query.from); row < last; row++) {
+  const span = Math.max(1, to - from);
+  const { unit, name = "" } = events[query.event] ?? {};
+  const isInterval = INTERVALS.has(name);
+  const isSpread = query.weight === "period" && step === undefined;
+  const interval = isSpread ? samplingIntervals(profile)[query.event] ?? 0 : 0;
+  /** By key: the time of its sample before. */
+  const before: number[] = [];
+  const last = rowAt(time, to + 1 + (isInterval ? 0 : 2 * interval));
+  for (let row = isInterval ? 0 : rowAt(time, from); row < last; row++) {
     if (event[row] !== query.event || chosen?.[intAt(thread, row)] === 0) continue;
     if (cpus !== undefined && !cpus.has(cpu?.[row] ?? -1)) continue;
-    const into = bins[intAt(keys, row)];
-    if (into === undefined) continue;
-    const bin = Math.min(
-      query.bins - 1,
-      Math.floor((floatAt(time, row) - query.from) / span * query.bins),
-    );
+    const key = intAt(keys, row);
+    const lists = into[key];
+    if (lists === undefined || lists.length === 0) continue;
     const of = intAt(stack, row);
-    const level = of < 0
+    const level = colorOf !== undefined
+      ? intAt(colorOf, intAt(thread, row))
+      : of < 0
       ? FUNCTION_KIND.OTHER
       : byteAt(functions.kind, intAt(stacks.item, of)) & FUNCTION_KIND.LEVEL;
-    const at = bin * LEVELS + level;
-    into[at] = floatAt(into, at) + floatAt(weight, row);
+    if (level < 0) continue;
+    const at = floatAt(time, row);
+    const own = floatAt(weight, row);
+    let [begin, end] = [at, at];
+    if (isInterval) end = at + own;
+    else if (isSpread) {
+      const long = unit === "nanoseconds" ? own : interval;
+      begin = Math.max(at - long, before[key] ?? -Infinity);
+      before[key] = at;
+    }
+    for (const list of lists) {
+      spread(list, level, stride, own, [(begin - from) / span * bins, (end - from) / span * bins]);
+    }
   }
-  return { tracks: found, count: byId.size };
+}
+
+/** Spreads a weight over a part of the bins, from and to; what lies beyond their ends is left out. */
+function spread(
+  list: Float64Array,
+  level: number,
+  stride: number,
+  weight: number,
+  [begin, end]: readonly [number, number],
+): void {
+  const bins = list.length / stride;
+  if (end <= begin) {
+    // The end of the range belongs to its last bin.
+    const bin = begin === bins ? bins - 1 : Math.floor(begin);
+    if (bin < 0 || bin >= bins) return;
+    const at = bin * stride + level;
+    list[at] = floatAt(list, at) + weight;
+    return;
+  }
+  const [first, last] = [Math.max(0, begin), Math.min(bins, end)];
+  for (let bin = Math.floor(first); bin < last; bin++) {
+    const part = Math.min(last, bin + 1) - Math.max(first, bin);
+    const at = bin * stride + level;
+    list[at] = floatAt(list, at) + weight * part / (end - begin);
+  }
+}
+
+/** A sample of a track, for the pointer. */
+export interface TrackSample {
+  /** Nanoseconds since the first sample. */
+  readonly time: number;
+  /** Name and number of its thread. */
+  readonly thread: string;
+  /** -1 if it is not known. */
+  readonly cpu: number;
+  /** Its stack, the sampled function first. */
+  readonly stack: readonly number[];
+  /** Samples of the track in the range, and their weight. */
+  readonly count: number;
+  readonly weight: number;
+}
+
+/** Returns the sample of a track that is next to a time, and how many there are in a range around that. */
+export function sampleAt(
+  profile: ViewProfile,
+  names: ThreadNames,
+  { kind, id }: Pick<Track, "kind" | "id">,
+  { event: wanted, weight, from, to }: Pick<TrackQuery, "event" | "weight" | "from" | "to">,
+  at: number,
+): TrackSample | undefined {
+  const { samples, threads, stacks } = profile;
+  const { event, thread, cpu, time, stack } = samples;
+  if (time === undefined) return undefined;
+  const weights = weight === "period" ? samples.period : samples.count;
+  let best = -1;
+  let [count, sum] = [0, 0];
+  for (let row = rowAt(time, from), last = rowAt(time, to); row < last; row++) {
+    if (event[row] !== wanted) continue;
+    const of = threads[intAt(thread, row)];
+    const key = kind === "cpu" ? cpu?.[row] ?? -1 : kind === "process" ? of?.pid : of?.tid;
+    if (kind !== "all" && key !== id) continue;
+    count += floatAt(samples.count, row);
+    sum += floatAt(weights, row);
+    const isNearer = best < 0 ||
+      Math.abs(floatAt(time, row) - at) < Math.abs(floatAt(time, best) - at);
+    if (isNearer) best = row;
+  }
+  if (best < 0) return undefined;
+  const tid = threads[intAt(thread, best)]?.tid ?? -1;
+  const found: number[] = [];
+  for (let row = intAt(stack, best); row >= 0; row = intAt(stacks.parent, row)) {
+    found.push(intAt(stacks.item, row));
+  }
+  return {
+    time: floatAt(time, best),
+    thread: `${names.threads.name.get(tid) ?? "?"} ${tid}`,
+    cpu: cpu?.[best] ?? -1,
+    stack: found,
+    count,
+    weight: sum,
+  };
 }

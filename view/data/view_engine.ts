@@ -2,8 +2,10 @@ import {
   FUNCTION_KIND,
   type Profile,
   ranks,
+  type StackTransform,
   type ThreadNames,
   threadNames,
+  transformOf,
 } from "@perfdata/profile";
 import {
   CallGraph,
@@ -16,27 +18,40 @@ import { type FlameBoxes, flameBoxes, type FlameQuery } from "./flame_boxes.ts";
 import { type FlameRoot, flameRoots, rootedStacks } from "./flame_roots.ts";
 import { type Heat, heat, type HeatQuery } from "./heat.ts";
 import {
-  type PlainStacks,
+  changedRow,
+  type ChangedStacks,
+  changedWeights,
+  keptRows,
   plainStacks,
-  plainWeights,
-  selectedRows,
   type Selection,
+  transformedStacks,
   weigh,
   type Weight,
   type Weights,
 } from "./selection.ts";
 import { selectedProfile } from "./selected_profile.ts";
+import { finderOf } from "../flame/search.ts";
 import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
-import { type Track, type TrackQuery, tracks } from "./tracks.ts";
+import {
+  sampleAt,
+  samplingIntervals,
+  type Track,
+  type TrackQuery,
+  type Tracks,
+  tracks,
+  type TrackSample,
+} from "./tracks.ts";
 import type { PmuBoxes } from "./pmu_boxes.ts";
 import type { StackRows, ViewProfile } from "@perfdata/export/tree";
-import { floatAt, intAt } from "@perfdata/format/bytes";
+import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 
 /** The selection and its weighting, shared by all views. */
 export interface Shown extends Selection {
   readonly weight: Weight;
   /** Whether inlined functions are shown as functions. */
   readonly inline: boolean;
+  /** What is done to stacks, in turn: see `transformOf`. `having:` has a search after it. */
+  readonly transforms?: readonly string[] | undefined;
 }
 
 /** Properties of a profile, shown before any view. */
@@ -63,6 +78,8 @@ export interface ProfileFacts extends
   readonly threadSamples: readonly Float64Array[];
   /** By event: sampled CPUs. */
   readonly cpus: readonly (readonly number[])[];
+  /** By event: ns from one sample of a running thread to the next; 0 if it is not known. */
+  readonly intervals: readonly number[];
   /** Whether samples have times. */
   readonly timed: boolean;
   /** Whether the profile has inlined functions. */
@@ -114,17 +131,26 @@ interface RootedGraph {
 export class ViewEngine {
   /** The profile. */
   readonly profile: ViewProfile;
+  /** The profile with a function for each object, to which code of it can collapse. */
+  readonly whole: ViewProfile;
   readonly #rank: Int32Array;
   readonly #names: ThreadNames;
-  #plain: PlainStacks | undefined;
+  /** By object: the function that stands for all of it. */
+  readonly #into: Int32Array;
+  #plain: ChangedStacks | undefined;
+  /** Stacks after transforms, as they were asked for last. */
+  #transformed: { readonly key: string; readonly stacks: ChangedStacks } | undefined;
   #rooted: RootedGraph | undefined;
   /** Graphs of the last queries, newest first. */
   readonly #graphs: MadeGraph[] = [];
 
   /** Creates an engine for a profile. */
   constructor(profile: ViewProfile) {
+    const { functions, into } = withObjects(profile);
     this.profile = profile;
-    this.#rank = ranks(profile.functions.name);
+    this.whole = { ...profile, functions };
+    this.#into = into;
+    this.#rank = ranks(functions.name);
     this.#names = threadNames(profile);
   }
 
@@ -142,8 +168,8 @@ export class ViewEngine {
       start,
       duration,
       step,
-    } = this.profile;
-    const { samples } = this.profile;
+    } = this.whole;
+    const { samples } = this.whole;
     const totals = events.map(() => ({ samples: 0, period: 0 }));
     const threadSamples = events.map(() => new Float64Array(threads.length));
     const cpus = events.map(() => new Set<number>());
@@ -177,6 +203,7 @@ export class ViewEngine {
       totals,
       threadSamples,
       cpus: cpus.map((of) => [...of].sort((a, b) => a - b)),
+      intervals: samplingIntervals(this.profile),
       timed: samples.time !== undefined && duration > 0,
       hasInlined: functions.kind.some((kind) => (kind & FUNCTION_KIND.INLINED) !== 0),
     };
@@ -190,7 +217,7 @@ export class ViewEngine {
         ? { graph: this.graph(of).graph, rank: this.#rank }
         : this.#rootedGraph(of, root);
     const { graph, rank } = graphOf(shown);
-    const pmus = this.profile.events[shown.event]?.pmus;
+    const pmus = this.whole.events[shown.event]?.pmus;
     if (query.pmus !== true || pmus === undefined) return flameBoxes(graph, rank, query);
     const ofPmus = pmus.map((_, pmu) =>
       flameBoxes(graph, rank, query, graphOf({ ...shown, pmu }).graph).other
@@ -202,18 +229,18 @@ export class ViewEngine {
   #rootedGraph(shown: Shown, root: Exclude<FlameRoot, "function">): RootedGraph {
     const key = JSON.stringify([shown, root]);
     if (this.#rooted?.key === key) return this.#rooted;
-    const { samples, functions, threads } = this.profile;
+    const { samples, functions, threads } = this.whole;
     const roots = flameRoots(threads, root);
     const rank = ranks([...functions.name, ...roots.names]);
-    const plain = shown.inline ? undefined : this.#plainStacks();
+    const changed = this.#changed(shown);
     const { stacks, weights } = rootedStacks(
-      plain?.stacks ?? this.profile.stacks,
+      changed?.stacks ?? this.whole.stacks,
       {
         ...samples,
-        rows: selectedRows(this.profile, shown),
+        rows: keptRows(this.whole, shown, changed),
         stack: (row) => {
           const of = intAt(samples.stack, row);
-          return plain === undefined || of < 0 ? of : intAt(plain.of, of);
+          return changed === undefined ? of : changedRow(changed, of);
         },
       },
       roots,
@@ -225,18 +252,18 @@ export class ViewEngine {
 
   /** Lays out a flame graph in order of time; `undefined` if samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined {
-    const { samples, threads } = this.profile;
+    const { samples, threads } = this.whole;
     const { graph } = this.graph(shown);
     const { time } = samples;
     if (time === undefined) return undefined;
-    const rows = selectedRows(this.profile, shown);
+    const changed = this.#changed(shown);
+    const rows = keptRows(this.whole, shown, changed);
     const weight = shown.weight === "period" ? samples.period : samples.count;
-    const plain = shown.inline ? undefined : this.#plainStacks().of;
     const tids = new Set<number | undefined>();
     const stack = Int32Array.from(rows, (row) => {
       tids.add(threads[intAt(samples.thread, row)]?.tid);
       const of = intAt(samples.stack, row);
-      return plain === undefined || of < 0 ? of : intAt(plain, of);
+      return changed === undefined ? of : changedRow(changed, of);
     });
     return timeBoxes(
       graph,
@@ -252,11 +279,40 @@ export class ViewEngine {
 
   /** Returns the selection as a profile, for the formats of other tools. */
   selected(shown: Shown): Profile {
-    return selectedProfile(this.profile, shown, shown.inline ? undefined : this.#plainStacks());
+    return selectedProfile(this.whole, shown, this.#changed(shown));
   }
 
-  #plainStacks(): PlainStacks {
-    return this.#plain ??= plainStacks(this.profile, this.#rank);
+  /** The share of what is selected that transforms dropped. */
+  droppedShare(shown: Shown): number {
+    const { transforms: _, ...others } = shown;
+    const [all, kept] = [this.graph(others).graph.sum, this.graph(shown).graph.sum];
+    return all === 0 ? 0 : (all - kept) / all;
+  }
+
+  /** The stacks that are shown in place of those of the profile; `undefined` if these are. */
+  #changed({ inline, transforms = [] }: Shown): ChangedStacks | undefined {
+    if (!inline) this.#plain ??= plainStacks(this.whole, this.#rank);
+    const plain = inline ? undefined : this.#plain;
+    if (transforms.length === 0) return plain;
+    const key = JSON.stringify([inline, transforms]);
+    if (this.#transformed?.key !== key) {
+      const { stacks } = this.whole;
+      const before = plain ?? { stacks, of: Int32Array.from(stacks.parent.keys()), bare: -1 };
+      const made = transforms.map((text) => this.#transform(text))
+        .filter((transform) => transform !== undefined);
+      this.#transformed = { key, stacks: transformedStacks(before, made, this.#rank) };
+    }
+    return this.#transformed.stacks;
+  }
+
+  #transform(text: string): StackTransform | undefined {
+    const { functions, objects } = this.whole;
+    const find = text.startsWith("having:") ? finderOf(text.slice(7)) : undefined;
+    const test = typeof find === "function"
+      ? (name: string) => find(name) !== undefined
+      : undefined;
+    const into = (object: number) => intAt(this.#into, object);
+    return transformOf(text, { ...functions, objects, into }, test);
   }
 
   /** Returns the share of the selection with one of the given functions in its stack. Each sample counts once. */
@@ -274,13 +330,13 @@ export class ViewEngine {
 
   /** Returns the heat map: samples by second and fraction of a second. */
   heat(query: HeatQuery): Heat {
-    return heat(this.profile, query);
+    return heat(this.whole, query);
   }
 
   /** Returns all functions with their weights. */
   table(shown: Shown): TableRows {
     const { graph, weights } = this.graph(shown);
-    const rows = functionRows(graph, this.profile.functions.name.length);
+    const rows = functionRows(graph, this.whole.functions.name.length);
     return { ...rows, sum: graph.sum, samples: weights.totalCount };
   }
 
@@ -315,8 +371,17 @@ export class ViewEngine {
   tracks(
     query: TrackQuery,
     selection: Pick<Selection, "pids" | "tids" | "cpus">,
-  ): { readonly tracks: readonly Track[]; readonly count: number } {
-    return tracks(this.profile, this.#names, query, selection);
+  ): Tracks {
+    return tracks(this.whole, this.#names, query, selection);
+  }
+
+  /** Returns the sample of a track that is next to a time. */
+  sampleAt(
+    track: Pick<Track, "kind" | "id">,
+    query: Pick<TrackQuery, "event" | "weight" | "from" | "to">,
+    at: number,
+  ): TrackSample | undefined {
+    return sampleAt(this.whole, this.#names, track, query, at);
   }
 
   /** Returns the selection summed up by stack, from the cache if possible. */
@@ -324,16 +389,54 @@ export class ViewEngine {
     const key = JSON.stringify(shown);
     const known = this.#graphs.find((made) => made.key === key);
     if (known !== undefined) return known;
-    let weights = weigh(this.profile, shown);
-    let { stacks } = this.profile;
-    if (!shown.inline) {
-      const plain = this.#plainStacks();
-      weights = plainWeights(weights, plain);
-      ({ stacks } = plain);
+    let weights = weigh(this.whole, shown);
+    let { stacks } = this.whole;
+    const changed = this.#changed(shown);
+    if (changed !== undefined) {
+      weights = changedWeights(weights, changed);
+      ({ stacks } = changed);
     }
     const made = { key, graph: new CallGraph(stacks, weights, shown.weight), weights, stacks };
     this.#graphs.unshift(made);
     if (this.#graphs.length > 2) this.#graphs.pop();
     return made;
   }
+}
+
+/** The functions, with one for each object that code of it can collapse to. */
+function withObjects(
+  { functions, objects }: ViewProfile,
+): { readonly functions: ViewProfile["functions"]; readonly into: Int32Array } {
+  const { name: own, object, kind } = functions;
+  const count = own.length;
+  const into = new Int32Array(objects.length).fill(-1);
+  const first = new Int32Array(objects.length).fill(-1);
+  for (let fn = count - 1; fn >= 0; fn--) {
+    const of = intAt(object, fn);
+    if (of < 0) continue;
+    first[of] = fn;
+    if (own[fn] === nameOfObject(objects[of]?.name)) into[of] = fn;
+  }
+  const name = [...own];
+  const added: number[] = [];
+  for (const [of, fn] of first.entries()) {
+    if (fn < 0 || intAt(into, of) >= 0) continue;
+    into[of] = name.push(nameOfObject(objects[of]?.name)) - 1;
+    added.push(of);
+  }
+  const levels = added.map((of) => byteAt(kind, intAt(first, of)) & FUNCTION_KIND.LEVEL);
+  return {
+    functions: {
+      ...functions,
+      name,
+      object: Int32Array.from([...object, ...added]),
+      kind: Uint8Array.from([...kind, ...levels]),
+    },
+    into,
+  };
+}
+
+/** What code of an object is called that has no name. */
+function nameOfObject(name: string = "unknown"): string {
+  return name.startsWith("[") ? name : `[${name}]`;
 }

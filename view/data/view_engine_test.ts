@@ -7,7 +7,7 @@ import {
   profileOf,
   renamedSamples,
 } from "../../packages/export/testing.ts";
-import { ProfileBuilder, shownEvents } from "@perfdata/profile";
+import { ProfileBuilder, shownEvents, totals } from "@perfdata/profile";
 import { type Direction } from "./call_graph.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/tree";
@@ -247,6 +247,56 @@ Deno.test("ViewEngine.flame: self weights equal those of the samples, in both di
     }
     assertEquals(new Map([...found].sort()), new Map([...wanted].sort()));
   }
+});
+
+Deno.test("ViewEngine: every view shows the stacks after transforms, and the share that they drop is said", () => {
+  const all = SAMPLES.filter(({ event }) => event === 0);
+  const sum = (samples: readonly PlainSample[]) =>
+    samples.reduce((sum, { period }) => sum + period, 0);
+  const has = (sample: PlainSample, name: string) => namesOf(sample).includes(name);
+  // What is kept of each sample, written out.
+  const from = (sample: PlainSample) => namesOf(sample).slice(namesOf(sample).indexOf("f9"));
+  const without = (sample: PlainSample) => namesOf(sample).filter((name) => name !== "f9");
+  const cases:
+    readonly (readonly [string, readonly (readonly [PlainSample, readonly string[]])[]])[] = [
+      ["focus:f9", all.filter((of) => has(of, "f9")).map((of) => [of, from(of)])],
+      ["merge:f9", all.map((of) => [of, without(of)])],
+      ["drop:f9", all.filter((of) => !has(of, "f9")).map((of) => [of, namesOf(of)])],
+      ["having:/^f9$/", all.filter((of) => has(of, "f9")).map((of) => [of, namesOf(of)])],
+    ];
+  for (const [text, wanted] of cases) {
+    const shown: Shown = { event: 0, weight: "period", inline: true, transforms: [text] };
+    const kept = sum(wanted.map(([sample]) => sample));
+    const { item, self, sum: total } = ENGINE.table(shown);
+    const bySelf = new Map<string, number>();
+    for (const [sample, names] of wanted) {
+      const name = names.at(-1) ?? NONE;
+      bySelf.set(name, (bySelf.get(name) ?? 0) + sample.period);
+    }
+    const found = new Map<string, number>();
+    for (const [row, fn] of item.entries()) {
+      if ((self[row] ?? 0) > 0) {
+        found.set(nameOf(fn), (found.get(nameOf(fn)) ?? 0) + (self[row] ?? 0));
+      }
+    }
+    assertEquals(new Map([...found].sort()), new Map([...bySelf].sort()), text);
+    assertEquals(total, kept, text);
+    assertEquals(Math.round(ENGINE.droppedShare(shown) * sum(all)), sum(all) - kept, text);
+    const query = { direction: "down", zoom: [], least: 0 } as const;
+    assertEquals(ENGINE.flame(shown, query).sum, kept, text);
+    assertEquals(ENGINE.flame(shown, { ...query, root: "process" }).sum, kept, text);
+    assertEquals(ENGINE.timeFlame(shown, 0)?.sum, kept, text);
+    assertEquals(totals(ENGINE.selected(shown))[0]?.period, kept, text);
+  }
+  // A frame that stands for an object has a name.
+  const shown: Shown = { event: 0, weight: "period", inline: true, transforms: ["collapse:demo"] };
+  const { functions } = ENGINE.facts();
+  const { objects } = ENGINE.profile;
+  const ofDemo = [...ENGINE.table(shown).item]
+    .filter((fn) => objects[functions.object[fn] ?? -1]?.name === "demo")
+    .map((fn) => functions.name[fn]);
+  assertEquals(ofDemo, ["[demo]"]);
+  assertEquals(ENGINE.droppedShare(shown), 0);
 });
 
 Deno.test("ViewEngine.flame: weights by PMU equal those of the PMU's samples", () => {

@@ -12,10 +12,12 @@ import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 import { type FlameRoot, flameRoots } from "../data/flame_roots.ts";
-import { colorsOf } from "../ui/store.ts";
+import { functionKey } from "../app/function_menu.tsx";
+import type { ProfileFacts } from "../data/view_engine.ts";
+import { colorsOf, type Store } from "../ui/store.ts";
 import { InvertChoice } from "../ui/invert_choice.tsx";
 import { useQuery } from "../ui/use_query.ts";
-import { FlameGraph } from "./flame_graph.tsx";
+import { FlameGraph, type FlameGraphProps } from "./flame_graph.tsx";
 import { type PmuBoxes, pmuColor, pmuNote } from "../data/pmu_boxes.ts";
 import { type Coloring, coloringsOf } from "../ui/state.ts";
 import { Legend } from "./legend.tsx";
@@ -110,11 +112,36 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
               store.set({ view: "sandwich", fn: nameOf(facts, fn) });
             }
           }}
+          onFunction={boxActions(store, facts, state.callers)}
           onWidth={setWidth}
         />
       )}
     </section>
   );
+}
+
+/** Returns the menu and the keys for the function of a box. */
+export function boxActions(
+  store: Store,
+  { functions }: ProfileFacts,
+  isInverted: boolean,
+): FlameGraphProps["onFunction"] {
+  // A process or thread is no function.
+  const functionOf = (path: readonly number[]) => {
+    const fn = path.at(-1) ?? -1;
+    return fn < functions.name.length ? fn : -1;
+  };
+  const stackOf = (path: readonly number[]) => {
+    const stack = path.filter((fn) => fn >= 0 && fn < functions.name.length);
+    return isInverted ? stack.reverse() : stack;
+  };
+  return {
+    menu(path, x, y) {
+      const fn = functionOf(path);
+      if (fn >= 0) store.openMenu({ fn, stack: stackOf(path), x, y });
+    },
+    key: (path, key) => functionKey(store, key, functionOf(path), stackOf(path)),
+  };
 }
 
 /** Options of the flame graph. */

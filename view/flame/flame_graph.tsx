@@ -44,6 +44,13 @@ export interface FlameGraphProps {
   readonly zoomTo: (path: readonly number[]) => void;
   /** Opens the sandwich view of a function. */
   readonly pick: (fn: number) => void;
+  /** What else can be done with the last of the functions that lead to a box. */
+  readonly onFunction?: {
+    /** Opens a menu at a point of the page. */
+    readonly menu: (path: readonly number[], x: number, y: number) => void;
+    /** Takes a key; says whether it means something. */
+    readonly key: (path: readonly number[], key: string) => boolean;
+  } | undefined;
   readonly onWidth: (width: number) => void;
 }
 
@@ -116,7 +123,7 @@ function useGraph(
 
 /** A flame graph with pointer and keyboard control. */
 export function FlameGraph(props: FlameGraphProps): JSX.Element {
-  const { boxes, matched, isUpward, label, pick } = props;
+  const { boxes, matched, isUpward, label, pick, onFunction } = props;
   const zoomBox = props.zoomToBox ??
     ((box: number) => props.zoomTo(box < 0 ? [] : pathOf(boxes, box)));
   const [focus, setFocus] = useState(-1);
@@ -141,8 +148,10 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
         setFocus(box);
         drawing.current?.reveal(box);
       }
-    } else if (event.key === "s" && focus >= 0) pick(intAt(boxes.item, focus));
-    else return;
+    } else if (focus < 0 || !(onFunction?.key(pathOf(boxes, focus), event.key) ?? false)) {
+      if (event.key !== "s" || focus < 0) return;
+      pick(intAt(boxes.item, focus));
+    }
     event.preventDefault();
     event.stopPropagation();
   };
@@ -156,7 +165,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
           ref={canvas}
           tabIndex={0}
           role="application"
-          aria-label={`${label}; arrow keys move, Enter zooms, 0 shows everything, s opens the sandwich`}
+          aria-label={`${label}; arrow keys move, Enter zooms, 0 shows everything, s opens the sandwich, the menu key a menu`}
           onKeyDown={keyed}
           onMouseMove={(event: MouseEvent) => {
             const box = boxAt(event);
@@ -170,10 +179,17 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
             zoomBox(box);
           }}
           onContextMenu={(event: MouseEvent) => {
-            const box = boxAt(event);
+            // That of a key has no place: the menu is of the box that keys are at.
+            const isKey = event.button !== 2;
+            const box = isKey ? focus : boxAt(event);
             if (box < 0) return;
             event.preventDefault();
-            pick(intAt(boxes.item, box));
+            setFocus(box);
+            setHover(undefined);
+            const { left, top } = (event.target as HTMLElement).getBoundingClientRect();
+            const [x, y] = isKey ? [left + 40, top + 40] : [event.clientX, event.clientY];
+            if (onFunction === undefined) pick(intAt(boxes.item, box));
+            else onFunction.menu(pathOf(boxes, box), x, y);
           }}
         />
       </div>
@@ -182,7 +198,9 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
           <span class="soft">
             {boxes.length === 0
               ? "Nothing is selected."
-              : "Point at a box for its numbers; click to zoom; right click for the sandwich."}
+              : `Point at a box for its numbers; click to zoom; right click for ${
+                onFunction === undefined ? "the sandwich" : "a menu"
+              }.`}
           </span>
         )}
       </p>

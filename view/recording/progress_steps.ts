@@ -9,6 +9,7 @@ export class ProgressSteps {
   #done = 0;
   #more = 0;
   #what = "";
+  #reading = "";
   #last = 0;
 
   /** @param report Receives each report; may throw to end the work. */
@@ -23,6 +24,7 @@ export class ProgressSteps {
    * @param more Bytes to read in addition to those known so far: see `EngineOptions.progress`.
    */
   read(what: string, bytes: number, total: number, more: number = 0): void {
+    if (what !== this.#reading) [this.#reading, this.#done, this.#more] = [what, 0, 0];
     this.#done += bytes;
     this.#more += more;
     const all = total === 0 ? 0 : total + this.#more;

@@ -14,4 +14,7 @@ Deno.test("ProgressSteps: the total includes both passes over a file", () => {
     { what: "Naming", unit: "addresses", done: 3, total: 10 },
     { what: "Reading", unit: "bytes", done: 100, total: 200 },
   ]);
+  // What is decoded begins at its own first byte.
+  steps.read("Decoding", 5, 50);
+  assertEquals(states.at(-1), { what: "Decoding", unit: "bytes", done: 5, total: 50 });
 });

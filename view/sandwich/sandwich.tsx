@@ -1,4 +1,5 @@
 import { floatAt } from "@perfdata/format/bytes";
+import { boxActions } from "../flame/flame.tsx";
 import { FlameGraph } from "../flame/flame_graph.tsx";
 import type { Direction } from "../data/call_graph.ts";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
@@ -83,6 +84,7 @@ function Half(
           label={title}
           zoomTo={(path) => setZoom(path.length > 1 ? path : [])}
           pick={(of) => store.set({ fn: nameOf(facts, of) })}
+          onFunction={boxActions(store, facts, direction === "up")}
           onWidth={setWidth}
         />
       )}

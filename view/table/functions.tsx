@@ -1,6 +1,7 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, grouped } from "../ui/format.ts";
+import { functionKey } from "../app/function_menu.tsx";
 import { FunctionCell } from "../ui/function_cell.tsx";
 import { Grid, type GridColumn, Share } from "../ui/grid.tsx";
 import { save } from "../ui/download.ts";
@@ -55,6 +56,10 @@ export function FunctionsView(
     if (pick === undefined) store.set({ view: "sandwich", fn: name });
     else pick(name);
   };
+  const functionAt = (at: number): number => {
+    const row = order[at];
+    return row === undefined || value === undefined ? -1 : intAt(value.item, row);
+  };
   const unit = unitOf(props);
   const counted = countedOf(props);
   return (
@@ -83,6 +88,11 @@ export function FunctionsView(
           at={line}
           choose={setLine}
           pick={picked}
+          onKey={(key) => functionKey(store, key, functionAt(line), [functionAt(line)])}
+          menu={(at, x, y) => {
+            const fn = functionAt(at);
+            if (fn >= 0) store.openMenu({ fn, stack: [fn], x, y });
+          }}
           line={(at) => {
             const row = order[at] as number;
             const fn = intAt(value.item, row);

@@ -29,7 +29,7 @@ export function Strip({ store }: { readonly store: Store }): JSX.Element | null 
   const span = facts?.duration ?? index?.duration ?? 0;
   const whole = [0, Math.max(1, span)] as const;
   const room = Math.max(50, Math.floor(width / 2));
-  const bins = facts === undefined ? room : binsOf(facts, 0, span, room);
+  const bins = facts === undefined ? room : binsOf(facts, 0, span, { room, event: state.event });
   const { pids, tids, cpus, event, weight } = state;
   const query = { kind: "all", event, weight, from: 0, to: span, bins, most: 1 } as const;
   const { value } = useQuery(

@@ -9,6 +9,18 @@ export const LEVEL_COLORS = ["#5aa9dd", "#e0a03a", "#3aa583", "#a6a6a6"] as cons
 /** Names of the levels. */
 export const LEVEL_NAMES = ["user", "kernel", "JIT", "other"] as const;
 
+/** Colors of the threads with the greatest weights in the tracks of CPUs, and of all others. */
+export const THREAD_COLORS: readonly string[] = [
+  "#5aa9dd",
+  "#e0a03a",
+  "#3aa583",
+  "#cf7fb0",
+  "#d8cb3c",
+  "#d4693f",
+  "#8a7fd6",
+  "#a6a6a6",
+];
+
 /** Draws samples over time, with stacked levels. */
 export function drawBins(
   context: CanvasRenderingContext2D,
@@ -16,28 +28,31 @@ export function drawBins(
   most: number,
   width: number,
   height: number,
+  colors: readonly string[] = LEVEL_COLORS,
 ): void {
-  const count = bins.length / LEVELS;
+  const levels = colors.length;
+  const count = bins.length / levels;
   const step = width / count;
   for (let bin = 0; bin < count; bin++) {
     let top = height;
-    for (let level = 0; level < LEVELS; level++) {
-      const value = floatAt(bins, bin * LEVELS + level);
+    for (let level = 0; level < levels; level++) {
+      const value = floatAt(bins, bin * levels + level);
       if (value === 0) continue;
       const tall = Math.max(0.6, value / most * (height - 2));
-      context.fillStyle = LEVEL_COLORS[level] as string;
-      context.fillRect(bin * step, top - tall, Math.max(0.7, step - 0.3), tall);
+      context.fillStyle = colors[level] as string;
+      // Neighbours touch, so that what is full looks so.
+      context.fillRect(bin * step, top - tall, Math.max(0.7, step + 0.3), tall);
       top -= tall;
     }
   }
 }
 
 /** Returns the largest sum of a bin. */
-export function mostOf(bins: Float64Array): number {
+export function mostOf(bins: Float64Array, levels: number = LEVELS): number {
   let most = 0;
-  for (let bin = 0; bin < bins.length; bin += LEVELS) {
+  for (let bin = 0; bin < bins.length; bin += levels) {
     let sum = 0;
-    for (let level = 0; level < LEVELS; level++) sum += floatAt(bins, bin + level);
+    for (let level = 0; level < levels; level++) sum += floatAt(bins, bin + level);
     most = Math.max(most, sum);
   }
   return most;

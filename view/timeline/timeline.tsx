@@ -4,7 +4,7 @@ import { type JSX, useState } from "../ui/preact.ts";
 import type { ViewState } from "../ui/state.ts";
 import { type Range, useBrush } from "./brush.ts";
 import { HeatMap } from "./heat_map.tsx";
-import { LEVEL_COLORS, LEVEL_NAMES } from "./time_canvas.ts";
+import { LEVEL_COLORS, LEVEL_NAMES, THREAD_COLORS } from "./time_canvas.ts";
 import { panned, zoomed } from "./time_window.ts";
 import { type Kind, Tracks } from "./tracks.tsx";
 
@@ -23,6 +23,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
   const hasHeat = facts.step === undefined;
   const isHeat = hasHeat && state.by === "heat";
   const by = kindsOf(facts, state.event).find((kind) => kind === state.by) ?? "process";
+  const [colored, setColored] = useState<readonly string[] | undefined>();
   const brush = useBrush(window, (range) => {
     store.set({ from: range?.[0], to: range?.[1], zoom: [] });
   });
@@ -70,13 +71,20 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
         {!isHeat && (
           <>
             <ZoomButtons zoom={zoom} range={range} last={last} show={setWindow} />
-            <LevelLegend />
+            <LevelLegend threads={colored} />
           </>
         )}
       </div>
-      {isHeat
-        ? <HeatMap {...props} />
-        : <Tracks {...props} by={by} window={window} range={range} brush={brush} />}
+      {isHeat ? <HeatMap {...props} /> : (
+        <Tracks
+          {...props}
+          by={by}
+          window={window}
+          range={range}
+          brush={brush}
+          onColored={setColored}
+        />
+      )}
     </section>
   );
 }
@@ -153,14 +161,23 @@ function ZoomButtons(
   );
 }
 
-function LevelLegend(): JSX.Element {
+function LevelLegend(
+  { threads }: {
+    /** The threads that colors stand for, if they do. */
+    readonly threads: readonly string[] | undefined;
+  },
+): JSX.Element {
+  const names = threads === undefined ? LEVEL_NAMES : [...threads, "other threads"];
+  const colors = threads === undefined
+    ? LEVEL_COLORS
+    : [...THREAD_COLORS.slice(0, threads.length), THREAD_COLORS.at(-1)];
   return (
     <ul class="legend" aria-label="Colors">
-      {LEVEL_NAMES.map((name, level) => (
+      {names.map((name, level) => (
         <li key={name}>
           <span
             class="swatch"
-            style={{ background: LEVEL_COLORS[level] }}
+            style={{ background: colors[level] }}
             aria-hidden="true"
           />
           {name}

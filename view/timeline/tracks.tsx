@@ -1,12 +1,13 @@
 import { type Ran, ranOf, type Switched } from "../data/switched.ts";
 import { tracedBy } from "../data/traced.ts";
-import type { Track } from "../data/tracks.ts";
+import { COLORED, LEVELS, type Track } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
-import { binsOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
-import { alsoCalled, amount, duration, grouped, seconds } from "../ui/format.ts";
-import { type JSX, useMemo, useRef, useState } from "../ui/preact.ts";
+import { binsOf, nameOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
+import { alsoCalled, amount, duration, grouped, percent, seconds } from "../ui/format.ts";
+import { type JSX, useEffect, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { VirtualList } from "../ui/virtual_list.tsx";
+import { shortName } from "@perfdata/profile";
 import type { PtGrowth } from "@perfdata/pt/decode";
 import type { Brush, Range } from "./brush.ts";
 import {
@@ -15,9 +16,11 @@ import {
   drawRan,
   drawRange,
   drawTraced,
+  LEVEL_COLORS,
   mostOf,
   RAN,
   stepOf,
+  THREAD_COLORS,
   TRACED,
 } from "./time_canvas.ts";
 
@@ -37,42 +40,67 @@ export interface TracksProps extends ProfileViewProps {
   /** The selected range of time. */
   readonly range: Range | undefined;
   readonly brush: Brush;
+  /** Called with the threads that colors stand for, if they do. */
+  readonly onColored: (threads: readonly string[] | undefined) => void;
 }
 
-/** The tracks with their labels and notes. */
+/** Draws the tracks, and describes them. */
 export function Tracks(props: TracksProps): JSX.Element {
-  const { store, open, facts, by, window, range, brush } = props;
+  const { store, open, facts, by, window, range, brush, onColored } = props;
   const { state } = store;
   const [width, setWidth] = useState(800);
+  const [opened, setOpened] = useState<readonly number[]>([]);
+  const [arranged, setArranged] = useState<Arrangement>({ hidden: [], pinned: [] });
+  const [pointed, setPointed] = useState<Pointed | undefined>();
+  const isSelected = state.from !== undefined || state.to !== undefined;
+  const counted: Range = [state.from ?? 0, state.to ?? facts.duration + 1];
   const query = {
     kind: by,
     event: state.event,
     weight: state.weight,
     from: window[0],
     to: window[1],
-    bins: binsOf(facts, window[0], window[1], Math.max(50, Math.floor(width / 2))),
+    bins: binsOf(facts, window[0], window[1], {
+      room: Math.max(50, Math.floor(width / 2)),
+      event: state.event,
+    }),
     most: MOST,
+    range: isSelected ? counted : undefined,
+    opened: by === "process" ? opened : [],
+    byThread: by === "cpu",
   } as const;
   const { value } = useQuery(
     JSON.stringify(query),
     () => open.client.call("tracks", query, {}),
   );
+  const unit = unitOf(props);
+  // The weight of a bin in which something had a CPU all the time.
+  const full = unit === "nanoseconds" && state.counts === "period" && facts.step === undefined
+    ? (window[1] - window[0]) / query.bins
+    : undefined;
+  const levels = value?.colored === undefined ? LEVELS : COLORED + 1;
   const most = useMemo(
-    () => Math.max(1e-9, ...(value?.tracks ?? []).map(({ bins }) => mostOf(bins))),
-    [value],
+    () => Math.max(full ?? 1e-9, ...(value?.tracks ?? []).map(({ bins }) => mostOf(bins, levels))),
+    [value, full],
   );
+  useEffect(() => onColored(value?.colored), [value?.colored?.join()]);
   const switched = useSwitches(props);
   const ran = useMemo(
-    () => switched && { by: ranOf(switched, by), more: switched.more },
+    () =>
+      switched && {
+        by: { [by]: ranOf(switched, by), thread: ranOf(switched, "thread") },
+        more: switched.more,
+      },
     [switched, by],
   );
-  const traced = useTraced(props, switched)?.[by];
+  const traced = useTraced(props, switched);
   const { isChosen, choose } = chosenTracks(props);
-  const unit = unitOf(props);
-  const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / (value?.tracks.length ?? 1))));
+  const shown = arrangedTracks(value?.tracks ?? [], arranged);
+  const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / Math.max(1, shown.length))));
   const axis = useMemo<Draw>(() => (context, wide, high, colors) => {
     drawAxis(context, { span: window, width: wide, height: high, text: seconds }, colors);
   }, [window]);
+  const perCpu = full === undefined ? undefined : Math.max(1, counted[1] - counted[0]);
   return (
     <>
       <div class="tracks">
@@ -85,39 +113,70 @@ export function Tracks(props: TracksProps): JSX.Element {
             role="list"
             aria-label="Tracks"
             tabIndex={0}
-            count={value.tracks.length}
+            count={shown.length}
             height={tall}
             render={(line) => {
-              const track = value.tracks[line];
+              const track = shown[line];
               return track === undefined ? null : (
                 <TrackLine
                   track={track}
                   most={most}
+                  full={full}
+                  colors={value.colored === undefined ? LEVEL_COLORS : THREAD_COLORS}
+                  text={amount(track.sum, unit) +
+                    (perCpu === undefined ? "" : ` · ${percent(track.sum, perCpu)}`)}
                   window={window}
                   range={range}
-                  ran={ran?.by.get(track.id)}
-                  traced={traced?.get(track.id)}
+                  ran={track.kind === "all" ? undefined : ran?.by[track.kind]?.get(track.id)}
+                  traced={track.kind === by ? traced?.[by].get(track.id) : undefined}
                   brush={brush}
-                  unit={unit}
                   isChosen={isChosen(track)}
                   choose={(more) => choose(track, more)}
+                  isOpen={opened.includes(track.id) && !track.isNested}
+                  turn={() =>
+                    setOpened(
+                      opened.includes(track.id)
+                        ? opened.filter((id) => id !== track.id)
+                        : [...opened, track.id],
+                    )}
+                  isPinned={arranged.pinned.includes(keyOf(track))}
+                  arrange={(how) => setArranged(rearranged(arranged, track, how))}
+                  point={(at) => setPointed(at && { ...at, track })}
                 />
               );
             }}
           />
         )}
       </div>
+      {pointed !== undefined && brush.range === undefined && (
+        <PointedTip {...props} pointed={pointed} bin={(window[1] - window[0]) / query.bins} />
+      )}
       <p class="foot soft">
         {value === undefined
           ? ""
-          : value.count > value.tracks.length
-          ? `The ${grouped(value.tracks.length)} of ${grouped(value.count)} with most samples. `
+          : value.count > MOST
+          ? `The ${grouped(MOST)} of ${grouped(value.count)} with most samples. `
           : `${several(value.count, by)}. `}
+        {arranged.hidden.length > 0 && (
+          <>
+            <button
+              type="button"
+              class="link"
+              onClick={() => setArranged({ ...arranged, hidden: [] })}
+            >
+              Show {arranged.hidden.length} hidden
+            </button>
+            {". "}
+          </>
+        )}
+        {full !== undefined && "Full height is a CPU"}
+        {full !== undefined &&
+          (most > full * 1.01 ? ` at ${(most / full).toFixed(1)} times the line. ` : ". ")}
         {ran !== undefined &&
           `The line below a track is when ${by === "cpu" ? "a thread had it" : "it had a CPU"}${
             ran.more ? ", as far as the first 100,000 context switches say" : ""
           }. `}
-        {traced !== undefined &&
+        {traced?.[by] !== undefined &&
           "The bars at the bottom of a track are the Intel PT that was written, each track by its own most. "}
         {brush.at === undefined
           ? "Ctrl and wheel zoom; drag to select."
@@ -127,18 +186,122 @@ export function Tracks(props: TracksProps): JSX.Element {
   );
 }
 
+/** Which tracks are not shown, and which come first, by {@linkcode keyOf}. */
+interface Arrangement {
+  readonly hidden: readonly string[];
+  readonly pinned: readonly string[];
+}
+
+function keyOf({ kind, id }: Track): string {
+  return `${kind} ${id}`;
+}
+
+/** Hides a track, or pins it, or no longer. */
+function rearranged(
+  { hidden, pinned }: Arrangement,
+  track: Track,
+  how: "hide" | "pin",
+): Arrangement {
+  const key = keyOf(track);
+  if (how === "hide") return { hidden: [...hidden, key], pinned };
+  const others = pinned.filter((other) => other !== key);
+  return { hidden, pinned: others.length < pinned.length ? others : [...pinned, key] };
+}
+
+/** The tracks that are shown: pinned ones first, each with the threads below it. */
+function arrangedTracks(
+  tracks: readonly Track[],
+  { hidden, pinned }: Arrangement,
+): readonly Track[] {
+  if (hidden.length === 0 && pinned.length === 0) return tracks;
+  const first: Track[] = [];
+  const rest: Track[] = [];
+  let [isPinned, isHidden] = [false, false];
+  for (const track of tracks) {
+    if (!track.isNested) {
+      isPinned = pinned.includes(keyOf(track));
+      isHidden = hidden.includes(keyOf(track));
+    }
+    if (isHidden || hidden.includes(keyOf(track))) continue;
+    (isPinned ? first : rest).push(track);
+  }
+  return [...first, ...rest];
+}
+
+/** Where the pointer is: the track, the time, and the point of the page. */
+interface Pointed {
+  readonly track: Track;
+  readonly time: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Functions of the stack that are shown at the pointer. */
+const POINTED = 8;
+
+/** What was sampled where the pointer is. */
+function PointedTip(
+  props: TracksProps & { readonly pointed: Pointed; readonly bin: number },
+): JSX.Element | null {
+  const { store, open, facts, pointed: { track, time, x, y }, bin } = props;
+  const { event, weight } = store.state;
+  // What is asked for is a bin: a pointer within it asks once.
+  const from = Math.floor(time / bin) * bin;
+  const query = { event, weight, from, to: from + bin };
+  const { kind, id } = track;
+  const { value } = useQuery(
+    JSON.stringify([kind, id, query]),
+    () => open.client.call("sampleAt", { kind, id }, query, from + bin / 2),
+  );
+  const unit = unitOf(props);
+  const isRight = x > innerWidth / 2;
+  const isLow = y > innerHeight / 2;
+  return (
+    <div
+      class="tip"
+      role="presentation"
+      style={{
+        ...(isRight ? { right: innerWidth - x + 14 } : { left: x + 14 }),
+        ...(isLow ? { bottom: innerHeight - y + 14 } : { top: y + 14 }),
+      }}
+    >
+      <strong>{seconds(time, bin)}</strong> {track.label}
+      {value === undefined ? <div class="soft">no samples</div> : (
+        <>
+          <div>
+            {value.thread === track.label ? "" : `${value.thread}, `}
+            {kind !== "cpu" && value.cpu >= 0 ? `CPU ${value.cpu}, ` : ""}
+            {grouped(value.count)} {value.count === 1 ? "sample" : "samples"}
+            {weight === "period" && `, ${amount(value.weight, unit)}`}
+          </div>
+          <ol class="tip-stack">
+            {value.stack.slice(0, POINTED).map((fn, at) => (
+              <li key={at}>{shortName(nameOf(facts, fn), 60)}</li>
+            ))}
+            {value.stack.length > POINTED && (
+              <li class="soft">{value.stack.length - POINTED} more</li>
+            )}
+          </ol>
+        </>
+      )}
+    </div>
+  );
+}
+
 /** Returns which tracks are selected, and a function that selects them. */
-function chosenTracks({ store, by }: TracksProps): {
+function chosenTracks({ store }: TracksProps): {
   readonly isChosen: (track: Track) => boolean;
   /** Selects or deselects a track; `more` keeps the other selected ones. */
   readonly choose: (track: Track, more: boolean) => void;
 } {
-  const name = by === "cpu" ? "cpus" : by === "process" ? "pids" : "tids";
-  const before = store.state[name] ?? [];
-  const isChosen = ({ id }: Track) => before.includes(id);
+  const nameOf = ({ kind }: Track) =>
+    kind === "cpu" ? "cpus" : kind === "process" ? "pids" : "tids";
+  const isChosen = (track: Track) => store.state[nameOf(track)]?.includes(track.id) === true;
   return {
     isChosen,
     choose(track, more) {
+      const name = nameOf(track);
+      const before = store.state[name] ?? [];
       const next = isChosen(track)
         ? before.filter((id) => id !== track.id)
         : more
@@ -179,6 +342,10 @@ function useTraced(
 interface TrackProps {
   readonly track: Track;
   readonly most: number;
+  /** The weight of a bin in which something had a CPU all the time. */
+  readonly full: number | undefined;
+  /** Of the levels of its bins. */
+  readonly colors: readonly string[];
   readonly window: Range;
   readonly range: Range | undefined;
   /** Ranges with a CPU, if known. */
@@ -186,32 +353,79 @@ interface TrackProps {
   /** Growth of its Intel PT. */
   readonly traced: readonly PtGrowth[] | undefined;
   readonly brush: Brush;
+  /** Called with the place of the pointer, or when it leaves. */
+  readonly point: (at: Pick<Pointed, "time" | "x" | "y"> | undefined) => void;
 }
 
 function TrackLine(
   props: TrackProps & {
-    readonly unit: ReturnType<typeof unitOf>;
+    /** Its weight. */
+    readonly text: string;
     readonly isChosen: boolean;
     readonly choose: (more: boolean) => void;
+    /** Whether the tracks of its threads are shown. */
+    readonly isOpen: boolean;
+    /** Shows them, or no longer. */
+    readonly turn: () => void;
+    readonly isPinned: boolean;
+    readonly arrange: (how: "hide" | "pin") => void;
   },
 ): JSX.Element {
-  const { track, unit, isChosen, choose } = props;
+  const { track, text, isChosen, choose, isOpen, turn, isPinned, arrange } = props;
   return (
-    <div class={`track${isChosen ? " chosen" : ""}`} role="listitem">
-      <button
-        type="button"
-        class="track-label"
-        aria-pressed={isChosen}
-        title={[
-          `${track.label}: ${amount(track.sum, unit)}`,
-          alsoCalled(track.others),
-          "click to select, with Ctrl another one",
-        ].filter((text) => text !== "").join("; ")}
-        onClick={(event) => choose(event.ctrlKey || event.metaKey)}
-      >
-        <TrackName {...track} />
-        <small class="soft">{amount(track.sum, unit)}</small>
-      </button>
+    <div
+      class={`track${isChosen ? " chosen" : ""}${track.isNested ? " nested" : ""}`}
+      role="listitem"
+    >
+      <div class="track-head">
+        {track.threads > 1 && (
+          <button
+            type="button"
+            class="twist"
+            aria-expanded={isOpen}
+            aria-label={`Threads of ${track.label}`}
+            title={`${track.threads} threads`}
+            onClick={turn}
+          >
+            {isOpen ? "▾" : "▸"}
+          </button>
+        )}
+        <button
+          type="button"
+          class="track-label"
+          aria-pressed={isChosen}
+          title={[
+            `${track.label}: ${text}`,
+            alsoCalled(track.others),
+            "click to select, with Ctrl another one",
+          ].filter((text) => text !== "").join("; ")}
+          onClick={(event) => choose(event.ctrlKey || event.metaKey)}
+        >
+          <TrackName {...track} />
+          <small class="soft">{text}</small>
+        </button>
+        <span class="track-buttons">
+          {!track.isNested && (
+            <button
+              type="button"
+              aria-pressed={isPinned}
+              aria-label={`Pin ${track.label}`}
+              title="Keep it first"
+              onClick={() => arrange("pin")}
+            >
+              ↑
+            </button>
+          )}
+          <button
+            type="button"
+            aria-label={`Hide ${track.label}`}
+            title="Hide it"
+            onClick={() => arrange("hide")}
+          >
+            ×
+          </button>
+        </span>
+      </div>
       <TrackCanvas {...props} />
     </div>
   );
@@ -234,14 +448,18 @@ function several(count: number, by: "cpu" | "process" | "thread"): string {
 }
 
 function TrackCanvas(
-  { track, most, window, range, ran, traced, brush }: TrackProps,
+  { track, most, full, colors: levels, window, range, ran, traced, brush, point }: TrackProps,
 ): JSX.Element {
   const known = useRef(window);
   known.current = window;
   const draw = useMemo<Draw>(() => (context, width, height, colors) => {
     const below = ran === undefined ? 0 : RAN;
     const room = below + (traced === undefined ? 0 : TRACED);
-    drawBins(context, track.bins, most, width, height - room);
+    drawBins(context, track.bins, most, width, height - room, levels);
+    if (full !== undefined && most > full * 1.01) {
+      context.fillStyle = colors.line;
+      context.fillRect(0, height - room - full / most * (height - room - 2), width, 1);
+    }
     if (ran !== undefined) drawRan(context, ran, known.current, width, height, colors);
     if (traced !== undefined) {
       drawTraced(context, traced, known.current, width, height - below, colors);
@@ -252,6 +470,26 @@ function TrackCanvas(
       context.fillStyle = colors.soft;
       context.fillRect((brush.at - from) / (to - from) * width, 0, 1, height);
     }
-  }, [track, most, ran, traced, range?.[0], range?.[1], brush.at]);
-  return <Canvas draw={draw} aria-hidden="true" {...brush.handlers} />;
+  }, [track, most, full, ran, traced, range?.[0], range?.[1], brush.at]);
+  const pointed = (event: PointerEvent) => {
+    const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const [from, to] = known.current;
+    const share = (event.clientX - left) / Math.max(1, width);
+    point({ time: from + share * (to - from), x: event.clientX, y: event.clientY });
+  };
+  return (
+    <Canvas
+      draw={draw}
+      aria-hidden="true"
+      {...brush.handlers}
+      onPointerMove={(event) => {
+        brush.handlers.onPointerMove?.(event);
+        pointed(event);
+      }}
+      onPointerLeave={(event) => {
+        brush.handlers.onPointerLeave?.(event);
+        point(undefined);
+      }}
+    />
+  );
 }

@@ -1,6 +1,7 @@
 import type { TreeRow, TreeRows } from "../data/view_engine.ts";
 import { countedOf, nameOf, objectOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { amount, percent } from "../ui/format.ts";
+import { functionKey } from "../app/function_menu.tsx";
 import { FunctionCell } from "../ui/function_cell.tsx";
 import { InvertChoice } from "../ui/invert_choice.tsx";
 import { Grid, Share } from "../ui/grid.tsx";
@@ -12,6 +13,9 @@ const COLUMNS = [
   { title: "Function", class: "name" },
   { title: "Object", class: "object" },
 ];
+
+/** Most lines that a search opens. */
+const DEEPEST = 500;
 
 /** A line of the expanded tree. */
 interface Line {
@@ -33,6 +37,8 @@ interface ShownTree {
   readonly known: Known | undefined;
   /** Expanded lines, by path. */
   readonly opened: ReadonlySet<string>;
+  /** The line that a search found, by its path. */
+  readonly wanted: string;
   /** Expands a line, and single lines below it. */
   readonly expand: (path: readonly number[]) => Promise<void>;
   readonly collapse: (path: string) => void;
@@ -41,9 +47,15 @@ interface ShownTree {
 
 /** Returns the lines of a tree, requested as they are expanded. */
 function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): ShownTree {
-  const { shown } = store;
+  const { matched, state: { search } } = store;
+  // A search shows only stacks with a match.
+  const isSearched = matched !== undefined;
+  const shown = isSearched
+    ? { ...store.shown, transforms: [...store.shown.transforms ?? [], `having:${search}`] }
+    : store.shown;
   const key = JSON.stringify([shown, direction]);
   const [known, setKnown] = useState<Known | undefined>();
+  const [wanted, setWanted] = useState("");
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const newest = useRef(key);
   newest.current = key;
@@ -65,8 +77,25 @@ function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): S
   useEffect(() => {
     // Expanded lines stay expanded if they still exist.
     const paths = [...opened].map((path) => path.split(",").map(Number));
-    ask([[], ...paths], true);
+    ask([[], ...paths], true).then(() => isSearched ? openHottest() : undefined);
   }, [key]);
+  /** Opens the path of most weight up to its first match. */
+  const openHottest = async () => {
+    const path: number[] = [];
+    const paths: number[][] = [];
+    while (path.length < DEEPEST) {
+      const { rows }: TreeRows = await open.client.call("children", shown, direction, path);
+      const [first] = rows;
+      if (newest.current !== key || first === undefined) break;
+      path.push(first.item);
+      if (matched?.[first.item] === 1 || !first.hasMore) break;
+      paths.push([...path]);
+    }
+    if (newest.current !== key || path.length === 0) return;
+    await ask(paths, false);
+    setOpened((before) => new Set([...before, ...paths.map((of) => of.join())]));
+    setWanted(path.join());
+  };
   const expand = async (path: readonly number[]) => {
     const paths: number[][] = [];
     let next: number[] | undefined = [...path];
@@ -82,6 +111,7 @@ function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): S
   return {
     known,
     opened,
+    wanted,
     expand,
     collapse: (path) => setOpened((before) => new Set([...before].filter((of) => of !== path))),
     collapseAll: () => setOpened(new Set()),
@@ -112,6 +142,10 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
   const tree = useTree(props, direction);
   const { known, opened, expand, collapse, collapseAll } = tree;
   const lines = linesOf(tree);
+  useEffect(() => {
+    const found = lines.findIndex(({ key }) => key === tree.wanted);
+    if (found >= 0) setAt(found);
+  }, [tree.wanted]);
   const sum = known?.sum ?? 0;
   const picked = (number: number) => {
     const line = lines[number];
@@ -130,9 +164,11 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
         const caller = lines.findIndex(({ key }) => key === above);
         if (caller >= 0) setAt(caller);
       }
-    } else return false;
+    } else return functionKey(store, key, line.row.item, stackOf(line));
     return true;
   };
+  /** The stack of a line, outermost first. */
+  const stackOf = ({ path }: Line) => direction === "up" ? path.slice().reverse() : path;
   return (
     <section class="fill" aria-label="Tree">
       <div class="bar">
@@ -140,7 +176,10 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
         <button type="button" disabled={opened.size === 0} onClick={collapseAll}>
           Close all
         </button>
-        <span class="soft">{countedOf(props)}</span>
+        <span class="soft">
+          {countedOf(props)}
+          {matched !== undefined && " of stacks with a match"}
+        </span>
       </div>
       {known !== undefined && (
         <Grid
@@ -155,6 +194,12 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
           choose={setAt}
           pick={picked}
           onKey={keyed}
+          menu={(number, x, y) => {
+            const line = lines[number];
+            if (line === undefined || line.row.item < 0) return;
+            // Towards callers, the line's function is the outermost of its stack.
+            store.openMenu({ fn: line.row.item, stack: stackOf(line), x, y });
+          }}
           line={(number) => {
             const line = lines[number];
             if (line === undefined) return undefined;

@@ -54,15 +54,16 @@ export function lineOf({ functions, files }: ProfileFacts, fn: number): string {
   return path === undefined ? "" : `${path}:${functions.line?.[fn]}`;
 }
 
-/** Returns the number of bins for a range of time: at most the number of slices in which samples were summed up. */
+/** Returns the number of bins for a range of time: none is shorter than a slice in which samples were summed up, or than the time between two samples. */
 export function binsOf(
-  { duration, step }: Pick<ProfileFacts, "duration" | "step">,
+  { duration, step, intervals }: Pick<ProfileFacts, "duration" | "step" | "intervals">,
   from: number,
   to: number,
-  room: number,
+  { room, event }: { readonly room: number; readonly event: number },
 ): number {
-  if (step === undefined || duration === 0) return room;
-  return Math.max(1, Math.min(room, Math.round((to - from) / step)));
+  const least = step ?? intervals[event] ?? 0;
+  if (least === 0 || duration === 0) return room;
+  return Math.max(1, Math.min(room, Math.round((to - from) / least)));
 }
 
 /** Whether a function was inlined into its caller. */

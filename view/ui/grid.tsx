@@ -65,6 +65,8 @@ export function Grid<Name extends string>(
     readonly pick?: (line: number) => void;
     /** Handles other keys; returns whether it handled the key. */
     readonly onKey?: (key: string) => boolean;
+    /** Opens a menu of a line, at a point of the page. */
+    readonly menu?: ((line: number, x: number, y: number) => void) | undefined;
     /** Called with the visible lines. */
     readonly onRange?: (from: number, to: number) => void;
     /** Returns a line; `undefined` if it is not known yet. */
@@ -89,6 +91,19 @@ export function Grid<Name extends string>(
       aria-activedescendant={at < 0 || at >= count ? undefined : `${id}-${at}`}
       tabIndex={0}
       onKeyDown={keyed}
+      onContextMenu={(event: MouseEvent) => {
+        if (by.menu === undefined) return;
+        // That of a key has no place: the menu is at the line that is chosen.
+        const target = event.target as HTMLElement;
+        const row = target.closest(`[id^="${id}-"]`) ?? document.getElementById(`${id}-${at}`);
+        if (row === null) return;
+        event.preventDefault();
+        const line = Number(row.id.slice(id.length + 1));
+        const { left, bottom } = row.getBoundingClientRect();
+        const isOn = target.closest(".row") !== null;
+        by.choose(line);
+        by.menu(line, isOn ? event.clientX : left + 40, isOn ? event.clientY : bottom);
+      }}
       head={
         <div class="row head" role="row" aria-rowindex={1}>
           {columns.map((column, i) => <Head key={i} column={column} sort={sort} />)}

@@ -37,6 +37,8 @@ export interface ViewState extends Shown {
   readonly view: ViewName;
   /** Kind of samples: those of the recording, or times in which threads had no CPU. */
   readonly counts: ProfileWeight;
+  /** What is done to stacks, in turn. */
+  readonly transforms: readonly string[];
   /** Part of a name, or an expression between slashes. */
   readonly search: string;
   /** The function of the sandwich and source views. */
@@ -92,6 +94,7 @@ export const FIRST: ViewState = {
   event: 0,
   weight: "period",
   inline: true,
+  transforms: [],
   search: "",
   fn: "",
   zoom: [],
@@ -139,6 +142,7 @@ export function toHash(state: ViewState): string {
     const list = state[name];
     if (list !== undefined) text.set(name, list.join(","));
   }
+  for (const transform of state.transforms) text.append("do", transform);
   if (state.search !== "") text.set("search", state.search);
   if (state.fn !== "") text.set("fn", state.fn);
   if (state.zoom.length > 0) text.set("zoom", state.zoom.join(","));
@@ -178,6 +182,7 @@ export function fromHash(hash: string): ViewState {
     pids: numbers(text.get("pids")),
     tids: numbers(text.get("tids")),
     cpus: numbers(text.get("cpus")),
+    transforms: text.getAll("do").filter((of) => /^[a-z-]+:/.test(of)),
     search: text.get("search") ?? "",
     fn: text.get("fn") ?? "",
     zoom: numbers(text.get("zoom")) ?? [],

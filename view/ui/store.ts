@@ -33,12 +33,24 @@ export interface OpenRecording {
   readonly colors: readonly string[];
 }
 
+/** A menu of what can be done with a function. */
+export interface OpenMenu {
+  readonly fn: number;
+  /** The functions that lead to it, outermost first, and the function itself. */
+  readonly stack: readonly number[];
+  /** Where the pointer is. */
+  readonly x: number;
+  readonly y: number;
+}
+
 /** State and data of the page. Views draw it and request changes. */
 export class Store {
   state: ViewState;
   open: OpenRecording | undefined;
   /** Whether a recording was requested and none of its data has arrived. */
   opening = false;
+  /** The menu that is open. */
+  menu: OpenMenu | undefined;
   /** Reason why the dropped files cannot be opened. */
   error: string | undefined;
   readonly #script: string;
@@ -116,8 +128,20 @@ export class Store {
 
   /** The selection and its weighting. */
   get shown(): Shown {
-    const { event, weight, inline, from, to, pids, tids, cpus } = this.state;
-    return { event, weight, inline, from, to, pids, tids, cpus };
+    const { event, weight, inline, from, to, pids, tids, cpus, transforms } = this.state;
+    const shown = { event, weight, inline, from, to, pids, tids, cpus };
+    return transforms.length === 0 ? shown : { ...shown, transforms };
+  }
+
+  /** Transforms stacks, after the transforms that there are. */
+  transform(text: string): void {
+    this.set({ transforms: [...this.state.transforms, text], zoom: [] });
+  }
+
+  /** Opens or closes the menu of a function. */
+  openMenu(menu: OpenMenu | undefined): void {
+    this.menu = menu;
+    this.#changed();
   }
 
   /** By function: whether its name matches the search. */

@@ -14,7 +14,7 @@ import type { ProfileWeight } from "@perfdata/profile";
 import type { Selection } from "../data/selection.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
 import type { Switched } from "../data/switched.ts";
-import type { Track, TrackQuery } from "../data/tracks.ts";
+import type { Track, TrackQuery, Tracks, TrackSample } from "../data/tracks.ts";
 import type { CodeAnswer } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
@@ -90,9 +90,17 @@ export interface Calls {
   tracks(
     query: TrackQuery,
     selection: Pick<Selection, "pids" | "tids" | "cpus">,
-  ): { readonly tracks: readonly Track[]; readonly count: number };
+  ): Tracks;
+  /** The sample of a track that is next to a time. */
+  sampleAt(
+    track: Pick<Track, "kind" | "id">,
+    query: Pick<TrackQuery, "event" | "weight" | "from" | "to">,
+    at: number,
+  ): TrackSample | undefined;
   /** `undefined` if samples have no times. */
   timeFlame(shown: Shown, least: number): TimeBoxes | undefined;
+  /** The share of the selection that transforms dropped. */
+  droppedShare(shown: Shown): number;
   /** The share of the selection with one of the given functions in its stack. */
   matchedShare(shown: Shown, matched: Uint8Array): number;
   heat(query: HeatQuery): Heat;

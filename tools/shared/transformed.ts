@@ -1,0 +1,78 @@
+/** The flags that transform stacks: `--focus`, `--drop`, `--merge`, `--collapse`, `--only`, `--collapse-recursion`. */
+import { type Profile, transformProfile } from "@perfdata/profile";
+import { namesSeen, type NameTest } from "@perfdata/session";
+import { complain, InputError, parseWord } from "./cli.ts";
+import type { TRANSFORM_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
+import { parseNames } from "./sample_flags.ts";
+
+type TransformFlags = Pick<FlagsOf<typeof TRANSFORM_FLAGS>, "on" | "value"> & {
+  readonly on: { readonly "no-inline": boolean };
+  readonly value: { readonly focus?: string | undefined };
+};
+
+/** A transform that a flag asks for. */
+interface Wanted {
+  readonly flag: string;
+  readonly text: string;
+  /** What the user wrote, and what it means. */
+  readonly names?: string;
+  readonly test?: NameTest;
+}
+
+/** What flags ask for, in the order in which it applies; empty if they ask for no transform. */
+function wanted({ on, value }: TransformFlags): readonly Wanted[] {
+  const only = parseWord("only", value.only, ["user", "kernel"]);
+  const named = (flag: "drop" | "focus" | "merge" | "collapse"): readonly Wanted[] => {
+    const names = value[flag];
+    return names === undefined
+      ? []
+      : [{ flag, text: `${flag}:`, names, test: parseNames(flag, names) }];
+  };
+  return [
+    ...named("drop"),
+    ...named("focus"),
+    ...only === undefined ? [] : [{ flag: "only", text: `only:${only}` }],
+    ...named("merge"),
+    ...named("collapse"),
+    ...on["collapse-recursion"] ? [{ flag: "collapse-recursion", text: "recursion:" }] : [],
+  ];
+}
+
+/**
+ * Transforms the stacks of a profile as flags ask for, and says the share of the period that is dropped.
+ *
+ * @param tool Name of the command.
+ * @param name The recording.
+ * @throws {InputError} If nothing is left.
+ */
+export function transformed(
+  tool: string,
+  name: string,
+  flags: TransformFlags,
+  profile: Profile,
+): Profile {
+  const { on } = flags;
+  const transforms = wanted(flags);
+  if (transforms.length === 0) return profile;
+  const made = transformProfile(profile, transforms, !on["no-inline"]);
+  for (const transform of transforms) {
+    if (transform.test === undefined || namesSeen(transform.test)?.matched === true) continue;
+    const what = transform.flag === "collapse" ? "object" : "function";
+    complain(`${tool}: ${name}: --${transform.flag}: no ${what} is called ${transform.names}`);
+  }
+  const list = transforms.map(({ flag }) => `--${flag}`).join(", ");
+  for (const [number, { period, of }] of made.dropped.entries()) {
+    if (period === 0) continue;
+    const event = profile.events[number]?.name ?? "";
+    complain(
+      `${tool}: ${name}: ${event}: ${
+        (100 * period / of).toFixed(2)
+      }% of the period is dropped (${list})`,
+    );
+  }
+  if (made.profile.samples.length === 0) {
+    throw new InputError(`${name}: no samples are left (${list})`);
+  }
+  return made.profile;
+}
