@@ -4,11 +4,13 @@ import { emptyTableToken, Label, Profile, Sample, StringTable } from "pprof-form
 import { MessageBytes } from "./message_bytes.ts";
 
 const number = fc.oneof(fc.nat(300), fc.maxSafeNat(), fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 62));
+/** As a pprof of differences has them. */
+const signed = fc.oneof(number, fc.maxSafeInteger(), fc.constantFrom(-1, -(2 ** 31), -(2 ** 53)));
 
 Deno.test("MessageBytes: messages equal those of pprof-format", () => {
   const sample = fc.record({
     locationId: fc.array(number, { maxLength: 300, size: "max" }),
-    value: fc.array(number, { minLength: 1 }),
+    value: fc.array(signed, { minLength: 1 }),
     label: fc.array(fc.record({ key: number, str: number, num: number })),
   });
   fc.assert(

@@ -71,6 +71,16 @@ export function valueEvents(
   return { events, values };
 }
 
+/** Types of values, at most; a heap profile of Go has four. */
+const MOST_TYPES = 256;
+
+/** An object, with its number in the profile, and the level of its functions. */
+interface PprofObject {
+  readonly object: ProfileObject | undefined;
+  readonly number: number;
+  readonly kind: number;
+}
+
 /** A message within the profile. */
 interface Part {
   readonly start: number;
@@ -90,6 +100,11 @@ class PprofReader {
   readonly #locations = new Map<string, Part>();
   readonly #functions = new Map<string, Part>();
   #program: Part | undefined;
+  /** What was decoded once: a sample, location or line only refers to it, and there may be millions. */
+  readonly #texts: (string | undefined)[] = [];
+  readonly #objects = new Map<string, PprofObject>();
+  readonly #called = new Map<string, { readonly name: string; readonly file: string }>();
+  #programName: string | undefined;
   readonly #places = new Map<string, number>();
   readonly #isNamed: boolean[] = [];
   readonly #trust = new ImportedTrust();
@@ -114,6 +129,11 @@ class PprofReader {
       else if (field === PROFILE.string) this.#strings.push(part);
     }
     if (this.#types.length === 0) throw new PerfDataError("pprof: no type of values");
+    if (this.#types.length > MOST_TYPES) {
+      throw new PerfDataError(
+        `pprof: ${this.#types.length} types of values, expected at most ${MOST_TYPES}`,
+      );
+    }
   }
 
   profile(): Profile {
@@ -148,7 +168,7 @@ class PprofReader {
     const reader = new MessageReader(this.#bytes, start, end);
     const locations: string[] = [];
     const sums: number[] = [];
-    const thread = { pid: -1, tid: -1, cpu: -1, comm: this.#programName() };
+    const thread = { pid: -1, tid: -1, cpu: -1, comm: this.#programName ??= this.#nameOfProgram() };
     while (reader.next()) {
       if (reader.field === SAMPLE.location) reader.numbers(() => locations.push(key(reader)));
       else if (reader.field === SAMPLE.value) reader.numbers(() => sums.push(reader.signed));
@@ -205,24 +225,30 @@ class PprofReader {
         lines.push({ start: reader.start, end: reader.end });
       }
     }
-    const mapped = this.#mappings.get(mapping);
-    const numbers = mapped === undefined ? undefined : this.#numbers(mapped);
-    const path = this.#text(numbers?.get(MAPPING.filename));
-    const { object, kind } = path === ""
-      ? { object: undefined, kind: FUNCTION_KIND.USER }
-      : objectOf(path, this.#text(numbers?.get(MAPPING.buildId)));
+    const { object, number, kind } = this.#object(builder, mapping);
     const frames = lines.map((line, i) => ({
       ...this.#frame(line, object),
       kind: kind | (i < lines.length - 1 ? FUNCTION_KIND.INLINED : 0),
     }));
-    const place = builder.place(
-      object === undefined ? -1 : builder.object(object),
-      address,
-      frames,
-    );
+    const place = builder.place(number, address, frames);
     this.#places.set(id, place);
     this.#isNamed[place] = frames.length > 0 && frames[0]?.name !== "";
     return place;
+  }
+
+  /** The object of a mapping. */
+  #object(builder: ProfileBuilder, id: string): PprofObject {
+    const known = this.#objects.get(id);
+    if (known !== undefined) return known;
+    const part = this.#mappings.get(id);
+    const numbers = part === undefined ? undefined : this.#numbers(part);
+    const path = this.#text(numbers?.get(MAPPING.filename));
+    const { object, kind } = path === ""
+      ? { object: undefined, kind: FUNCTION_KIND.USER }
+      : objectOf(path, this.#text(numbers?.get(MAPPING.buildId)));
+    const found = { object, kind, number: object === undefined ? -1 : builder.object(object) };
+    this.#objects.set(id, found);
+    return found;
   }
 
   #frame(part: Part, object: ProfileObject | undefined): BuilderFrame {
@@ -232,14 +258,7 @@ class PprofReader {
       if (reader.field === LINE.function) id = key(reader);
       else if (reader.field === LINE.line) line = reader.signed;
     }
-    const called = this.#functions.get(id);
-    if (called === undefined) {
-      throw new PerfDataError(`pprof: no function ${id}`, { offset: part.start });
-    }
-    const numbers = this.#numbers(called);
-    const file = this.#text(numbers.get(FUNCTION.filename));
-    const name = this.#text(numbers.get(FUNCTION.name)) ||
-      this.#text(numbers.get(FUNCTION.systemName));
+    const { name, file } = this.#function(id, part.start);
     return {
       name: name === unnamedCode(object) ? "" : name,
       file: file === "" ? undefined : file,
@@ -247,8 +266,23 @@ class PprofReader {
     };
   }
 
+  #function(id: string, offset: number): { readonly name: string; readonly file: string } {
+    const known = this.#called.get(id);
+    if (known !== undefined) return known;
+    const part = this.#functions.get(id);
+    if (part === undefined) throw new PerfDataError(`pprof: no function ${id}`, { offset });
+    const numbers = this.#numbers(part);
+    const found = {
+      name: this.#text(numbers.get(FUNCTION.name)) ||
+        this.#text(numbers.get(FUNCTION.systemName)),
+      file: this.#text(numbers.get(FUNCTION.filename)),
+    };
+    this.#called.set(id, found);
+    return found;
+  }
+
   /** Name of the program: the last part of the path of the first mapping. */
-  #programName(): string {
+  #nameOfProgram(): string {
     if (this.#program === undefined) return "[unnamed]";
     const path = this.#text(this.#numbers(this.#program).get(MAPPING.filename));
     return path.slice(path.lastIndexOf("/") + 1) || "[unnamed]";
@@ -272,11 +306,15 @@ class PprofReader {
 
   #text(number = 0): string {
     if (number === 0) return "";
+    const known = this.#texts[number];
+    if (known !== undefined) return known;
     const part = this.#strings[number];
     if (part === undefined) {
       throw new PerfDataError(`pprof: no string ${number} of ${this.#strings.length}`);
     }
-    return this.#decoder.decode(this.#bytes.subarray(part.start, part.end));
+    return this.#texts[number] = this.#decoder.decode(
+      this.#bytes.subarray(part.start, part.end),
+    );
   }
 }
 
