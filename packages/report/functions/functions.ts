@@ -626,6 +626,7 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
  * @example
  * ```ts
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { SampleCollector } from "@perfdata/profile";
  * import { functionTable } from "@perfdata/report";
  * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";
