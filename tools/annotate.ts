@@ -3,11 +3,14 @@ import {
   annotate,
   type Annotation,
   codeCounts,
+  codeJson,
+  codeLines,
   type CodeOptions,
   findFunctions,
   noSuchFunction,
   parseWanted,
   readCode,
+  sourceLines,
 } from "@perfdata/export/code";
 import { type Profile, totals } from "@perfdata/profile";
 import {
@@ -32,10 +35,9 @@ import {
   titleOf,
 } from "./shared/open_profile.ts";
 import { disassembler } from "./shared/disassembler.ts";
-import { codeJson, codeLines } from "./shared/insns.ts";
 import { KERNEL_FILE_NOTE, objectCode } from "./shared/pt_input.ts";
 import type { TraceCounts } from "./shared/branches_pt.ts";
-import { sourceLines, Sources } from "./shared/source_lines.ts";
+import { Sources } from "./shared/source_lines.ts";
 import { writeStyled } from "./shared/styled.ts";
 
 const HELP: Help = {

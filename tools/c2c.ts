@@ -1,6 +1,6 @@
 /** Prints cache lines that CPUs contend for: `deno run c2c FILE`. */
 import { trustLines } from "@perfdata/report/trust";
-import { type RecordedObjects, runEngine } from "@perfdata/session";
+import { type RecordedObjects, runEngine, sampleJobs } from "@perfdata/session";
 import { openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import {
@@ -28,7 +28,7 @@ import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
 import { whyNoAccesses, whyNothing } from "./shared/nothing.ts";
-import { parseCount, parsePercent, sampleJobs } from "./shared/record_flags.ts";
+import { parseCount, parseJobs, parsePercent } from "./shared/record_flags.ts";
 import { writeTable } from "./shared/styled.ts";
 
 const HELP: Help = {
@@ -88,7 +88,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const filter = await sampleFilter(chosen, reader);
     const progress = new Progress("c2c", reader.fileSize);
     const counts = new CacheLines(coalesced);
-    const jobs = await sampleJobs(value.jobs, reader);
+    const jobs = await sampleJobs(parseJobs(value.jobs), reader);
     const workers = jobs === 1
       ? undefined
       : (await import("@perfdata/report/workers")).lineWorkers(name, jobs, {

@@ -22,9 +22,9 @@ import { type Command, command, main } from "./shared/command.ts";
 import { TEMP_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { whyNothing } from "./shared/nothing.ts";
-import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
+import { given, parseCount, parseJobs, parseOffset } from "./shared/record_flags.ts";
+import { resolveTime, textJobs, type TimeRange } from "@perfdata/session";
 import { parseTime, sampleSpan } from "./shared/time_flag.ts";
-import { resolveTime, type TimeRange } from "@perfdata/session";
 
 const HELP: Help = {
   about: `prints each record of a perf.data file as \`perf report -D\` does`,

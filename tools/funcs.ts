@@ -5,6 +5,7 @@ import {
   type Engine,
   noStacksText,
   rulingPeriodText,
+  sampleJobs,
   sharedBuildIdTexts,
   splitEvents,
   unwoundText,
@@ -73,7 +74,7 @@ import { complainRounded } from "./shared/periods.ts";
 import { parseLength } from "./shared/time_flag.ts";
 import { tableFolders } from "./shared/table_folders.ts";
 import { whyNoAccesses, whyNoSamples, whyNothing } from "./shared/nothing.ts";
-import { parseCount, parsePercent, sampleJobs } from "./shared/record_flags.ts";
+import { parseCount, parseJobs, parsePercent } from "./shared/record_flags.ts";
 
 /** The keys of `--branches`. */
 const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
@@ -468,7 +469,7 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
     stacks: on.children || order !== undefined,
   };
   const counts = new SampleCollector(how);
-  const jobs = isTime || isParallel ? 1 : await sampleJobs(value.jobs, reader);
+  const jobs = isTime || isParallel ? 1 : await sampleJobs(parseJobs(value.jobs), reader);
   const workers = jobs === 1
     ? undefined
     : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {

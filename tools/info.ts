@@ -8,7 +8,8 @@ import { type Command, command, main } from "./shared/command.ts";
 import { JOBS_FLAG, TEMP_FLAG } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { complainRounded } from "./shared/periods.ts";
-import { sampleJobs } from "./shared/record_flags.ts";
+import { parseJobs } from "./shared/record_flags.ts";
+import { sampleJobs } from "@perfdata/session";
 
 const HELP: Help = {
   about: "prints a summary of a recording",
@@ -38,7 +39,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     const complaints = new Complaints(`info: ${name}`);
     const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
     const progress = new Progress("info", reader.fileSize);
-    const jobs = await sampleJobs(value.jobs, reader);
+    const jobs = await sampleJobs(parseJobs(value.jobs), reader);
     const workers = jobs === 1
       ? undefined
       : (await import("@perfdata/report/workers")).infoWorkers(name, jobs);

@@ -24,7 +24,8 @@ import {
   sampleFilter,
 } from "./shared/sample_flags.ts";
 import { whyNothing } from "./shared/nothing.ts";
-import { given, parseCount, parseJobs, parseOffset, textJobs } from "./shared/record_flags.ts";
+import { given, parseCount, parseJobs, parseOffset } from "./shared/record_flags.ts";
+import { textJobs } from "@perfdata/session";
 import { parseTypes } from "./shared/type_flag.ts";
 
 const HELP: Help = {

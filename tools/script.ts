@@ -4,7 +4,7 @@ import type { ByteSource } from "@perfdata/format/bytes";
 import { PerfDataReader, type PerfEvent } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { asksFor, parseFields, refuseOfTraces, SCRIPT_FIELDS } from "@perfdata/export/script";
-import { runEngine, unwoundText } from "@perfdata/session";
+import { runEngine, textJobs, unwoundText } from "@perfdata/session";
 import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/pt";
 import {
   aboutAsync,
@@ -27,7 +27,7 @@ import {
   sampleFilter,
 } from "./shared/sample_flags.ts";
 import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
-import { parseJobs, textJobs } from "./shared/record_flags.ts";
+import { parseJobs } from "./shared/record_flags.ts";
 import {
   fieldError,
   makeScript,

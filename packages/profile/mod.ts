@@ -77,7 +77,14 @@ export {
 } from "./importing/import_profile.ts";
 export { type NamedPlaces, namePlaces } from "./names/profile_names.ts";
 export { runFunction, runObject } from "./names/run_names.ts";
-export { type ColorMode, painted, shareStyle, type Style } from "./text/colors.ts";
+export {
+  type ColorMode,
+  type Line,
+  painted,
+  shareStyle,
+  type Span,
+  type Style,
+} from "./text/colors.ts";
 export { shortName, shortNames } from "./text/short_names.ts";
 export {
   chooseEvent,

@@ -19,6 +19,12 @@ export {
   type TypeCounts,
 } from "./data-types/data_type_table.ts";
 export {
+  isTypeCalled,
+  typeJsonLines,
+  typeLines,
+  unknownTypesText,
+} from "./data-types/data_type_text.ts";
+export {
   type CodeReader,
   DATA_CAUSES,
   type DataAccess,

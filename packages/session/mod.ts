@@ -197,6 +197,7 @@ export {
   windowsOf,
 } from "./windows/plan.ts";
 export { WindowReader } from "./windows/window_reader.ts";
+export { sampleJobs, type SizedReader, textJobs } from "./workers/jobs.ts";
 export {
   isShareable,
   type JoinedNumbers,

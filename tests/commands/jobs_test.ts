@@ -1,61 +1,19 @@
-/** Default numbers of threads, as documented in docs/performance.md. */
-import { assertEquals, assertRejects } from "@std/assert";
-import { encodeFeature } from "@perfdata/format/features";
-import type { PerfDataReader } from "@perfdata/format/records";
-import { HEADER_COMPRESSED } from "@perfdata/format/constants";
+/** How many threads commands take, as docs/performance.md says. */
+import { assertEquals, assertThrows } from "@std/assert";
+import { UsageError } from "../../tools/shared/cli.ts";
 import { ptJobs } from "../../tools/shared/pt_workers.ts";
-import { sampleJobs, textJobs } from "../../tools/shared/record_flags.ts";
+import { parseJobs } from "../../tools/shared/record_flags.ts";
 
 const MEGABYTE = 1 << 20;
 
 /** A file that threads can open; its content does not matter. */
 const FILE = new URL(import.meta.url).pathname;
 
-/** A file of this size; compressed records are `ratio` times as large when decompressed. */
-function file(fileSize: number, ratio?: number): Parameters<typeof sampleJobs>[1] {
-  const value = { version: 1, type: 1, level: 1, ratio: ratio ?? 1, mmap_len: 1 << 19 };
-  const bytes = encodeFeature({ id: HEADER_COMPRESSED, name: "COMPRESSED", value }, {
-    littleEndian: true,
-  });
-  const section = { offset: 0n, size: BigInt(bytes.length) };
-  const feature = { id: HEADER_COMPRESSED, name: "COMPRESSED", section };
-  return {
-    fileSize,
-    littleEndian: true,
-    features: ratio === undefined ? [] : [feature] as PerfDataReader["features"],
-    readSection: () => Promise.resolve(bytes.slice()),
-  };
-}
-
-Deno.test("threads that count samples: all processors from a size that depends on their number", async () => {
-  for (
-    const [processors, from] of [[1, Infinity], [2, 256], [3, 128], [5, 64], [8, 64]] as const
-  ) {
-    if (from === Infinity) {
-      assertEquals(await sampleJobs(undefined, file(2 ** 50), processors), 1);
-      continue;
-    }
-    const size = from * MEGABYTE;
-    assertEquals(await sampleJobs(undefined, file(size), processors), processors);
-    assertEquals(await sampleJobs(undefined, file(size - 1), processors), 1);
-    // Records count with their decompressed size.
-    assertEquals(await sampleJobs(undefined, file(size / 4, 4), processors), processors);
-    assertEquals(await sampleJobs(undefined, file(size / 4, 3), processors), 1);
+Deno.test("threads: --jobs is a number from 1 to 64", () => {
+  assertEquals(["1", "64", undefined].map(parseJobs), [1, 64, undefined]);
+  for (const text of ["0", "65", "-1", "x", ""]) {
+    assertThrows(() => parseJobs(text), UsageError, `--jobs is ${text}, expected 1 to 64`);
   }
-  // A pipe has no size, so the requested number is used.
-  assertEquals(await sampleJobs(undefined, { ...file(0), fileSize: undefined }, 8), 1);
-  assertEquals(await sampleJobs("3", file(0), 8), 3);
-  assertEquals(await sampleJobs("1", file(2 ** 40), 8), 1);
-  await assertRejects(() => sampleJobs("0", file(0), 8), Error, "--jobs is 0");
-});
-
-Deno.test("threads that make text: up to eight from 256 MB on", () => {
-  const size = 256 * MEGABYTE;
-  assertEquals(textJobs(undefined, { fileSize: size - 1 }, 4), 1);
-  assertEquals(textJobs(undefined, { fileSize: size }, 4), 4);
-  assertEquals(textJobs(undefined, { fileSize: size }, 64), 8);
-  assertEquals(textJobs(undefined, { fileSize: undefined }, 64), 1);
-  assertEquals(textJobs(12, { fileSize: 0 }, 4), 12);
 });
 
 Deno.test("threads that decode Intel PT: all processors from 16 MB on, of long lists from 1 MB on", () => {

@@ -2,9 +2,11 @@
 import {
   annotate,
   codeCounts,
+  codeLines,
   type CodeOptions,
   type FunctionTest,
   readCode,
+  sourceLines,
 } from "@perfdata/export/code";
 import { functionName, pickSamples, type Profile, totals } from "@perfdata/profile";
 import { rowsIn, rowTest } from "../../view/data/selection.ts";
@@ -12,11 +14,10 @@ import type { Shown, ViewEngine } from "../../view/data/view_engine.ts";
 import type { TextPage } from "../../view/terminal/browser.ts";
 import { type Line, textOf } from "../../view/terminal/lines.ts";
 import { disassembler } from "./disassembler.ts";
-import { codeLines } from "./insns.ts";
 import type { ReadProfile } from "./open_profile.ts";
 import { type codeFiles, objectCode } from "./pt_input.ts";
 import { type RecordedRuns, recordedRuns } from "./recorded_runs.ts";
-import { sourceLines, Sources } from "./source_lines.ts";
+import { Sources } from "./source_lines.ts";
 
 /** What pages are made of; the code is opened at the first of them. */
 export interface AnnotatedSource {

@@ -15,7 +15,7 @@ import {
 import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/constants";
 import { openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
-import { runEngine } from "@perfdata/session";
+import { runEngine, sampleJobs } from "@perfdata/session";
 import { ElfFile } from "@perfdata/symbols";
 import { type SymbolObject, SymbolsError } from "@perfdata/symbols/resolver";
 import { openBinaryFile, openDwarf } from "@perfdata/symbols/files";
@@ -25,7 +25,7 @@ import type { FlagsOf } from "./flag_table.ts";
 import { hasIntelPt, writeChunks } from "./open_profile.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { symbolOptions } from "./symbol_flags.ts";
-import { sampleJobs } from "./record_flags.ts";
+import { parseJobs } from "./record_flags.ts";
 
 /** The formats, and the programs that read them. */
 export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
@@ -118,7 +118,7 @@ async function exportSamples(
   const { SampleCollector } = await import("@perfdata/profile");
   const counts = new SampleCollector();
   const progress = new Progress("export", reader.fileSize);
-  const threads = await sampleJobs(flags.value.jobs, reader);
+  const threads = await sampleJobs(parseJobs(flags.value.jobs), reader);
   const { places, eventNames } = await runEngine(reader, [counts], {
     workers: threads === 1
       ? undefined
@@ -226,7 +226,7 @@ async function countedBranches(
     return { ...await traceBranches("export", name, flags), of: "all of its Intel PT" };
   }
   const complaints = new Complaints(`export: ${name}`);
-  const counted = await countStacks(name, flags, complaints, "export", flags.value.jobs);
+  const counted = await countStacks(name, flags, complaints, "export", parseJobs(flags.value.jobs));
   if (counted.counts.samples === 0) {
     counted.report();
     const instead = format === "bolt" ? "; --form samples does without" : "";
@@ -249,7 +249,7 @@ export async function countStacks(
   flags: Parameters<typeof sampleFilter>[0],
   complaints: Complaints,
   tool?: string,
-  jobs?: string,
+  jobs?: number,
 ): Promise<Counted> {
   const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
   const counts = new BranchCounts();

@@ -27,6 +27,7 @@ import {
   type Engine,
   type LookUpProgress,
   noStacksText,
+  sampleJobs,
   unwoundText,
 } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -48,7 +49,7 @@ import type { DecodedBytes } from "./pt_stack_profile.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { resolverOf, symbolOptions } from "./symbol_flags.ts";
 import { reportSwitches } from "./weight.ts";
-import { parseJobs, sampleJobs } from "./record_flags.ts";
+import { parseJobs } from "./record_flags.ts";
 import { openInput } from "./open_input.ts";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
@@ -204,7 +205,7 @@ async function collectSamples(
     unmapped: options.unmapped === true || flags.on.verbose,
   });
   const consumer = new SampleCollector(how);
-  const jobs = weight !== "period" ? 1 : await sampleJobs(flags.value.jobs, reader);
+  const jobs = weight !== "period" ? 1 : await sampleJobs(parseJobs(flags.value.jobs), reader);
   const workers = jobs === 1
     ? undefined
     : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {

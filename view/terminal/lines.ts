@@ -1,15 +1,8 @@
 /** Lines of a screen: pieces of text with their styles. */
 import { visible } from "@perfdata/format/bytes";
-import { type ColorMode, painted, type Style } from "@perfdata/profile";
+import { type ColorMode, type Line, painted, type Span } from "@perfdata/profile";
 
-/** A styled piece of a line. */
-export interface Span {
-  readonly text: string;
-  readonly style?: Style;
-}
-
-/** A line. */
-export type Line = readonly Span[];
+export type { Line, Span };
 
 /** Whether a character is two cells wide: those of East Asia, and most emojis. */
 function isWide(code: number): boolean {

@@ -27,6 +27,14 @@ export {
   insnRuns,
 } from "../code/code_blocks.ts";
 export {
+  codeJson,
+  type CodeLineOptions,
+  codeLines,
+  type SourceLineOptions,
+  sourceLines,
+  type SourceTexts,
+} from "../code/code_lines.ts";
+export {
   type CodeListing,
   codeListing,
   type ListedFrame,

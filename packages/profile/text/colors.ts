@@ -18,6 +18,17 @@ export type Style =
   /** An arrow of a jump. */
   | "jump";
 
+/** A piece of a line with its style. */
+export interface Span {
+  /** The text. */
+  readonly text: string;
+  /** Its style: plain without it. */
+  readonly style?: Style;
+}
+
+/** A line. */
+export type Line = readonly Span[];
+
 /** Colors, bold and the like, or text alone. */
 export type ColorMode = "colors" | "attributes" | "none";
 

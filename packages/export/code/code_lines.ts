@@ -1,8 +1,11 @@
-/** Instructions of functions with their shares, for `annotate` and `report`. */
-import { type CodeInsn, codeListing, type InsnRuns, type ReadCode } from "@perfdata/export/code";
-import { markedName, shareStyle, shortName } from "@perfdata/profile";
-import type { Line, Span } from "../../view/terminal/lines.ts";
-import type { Sources } from "./source_lines.ts";
+/** Instructions of functions with their shares, as lines and as JSON. */
+import { type Line, markedName, shareStyle, shortName, type Span } from "@perfdata/profile";
+import type { InsnRuns } from "../branches/branches.ts";
+import type { SourceTexts } from "./annotated_lines.ts";
+import { codeListing } from "./code_listing.ts";
+import type { CodeInsn, ReadCode } from "./function_code.ts";
+
+export { type SourceLineOptions, sourceLines, type SourceTexts } from "./annotated_lines.ts";
 
 /** How instructions are shown. */
 export interface CodeLineOptions {
@@ -11,7 +14,7 @@ export interface CodeLineOptions {
   /** Sum of all periods of the event. */
   readonly whole: number;
   /** Where the text of source lines is from. */
-  readonly sources: Sources;
+  readonly sources: SourceTexts;
   /** Instructions around those with samples that are shown. */
   readonly context: number;
   /** Columns for the names of what is called. */
