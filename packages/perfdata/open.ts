@@ -1,7 +1,10 @@
 import {
   blobSource,
+  type ByteSource,
   bytesSource,
   type Diagnostics,
+  EventLoopTurns,
+  isRandomAccess,
   PerfDataError,
   type RandomAccessSource,
 } from "@perfdata/format/bytes";
@@ -16,7 +19,8 @@ export type RecordingInput =
   | URL
   | Blob
   | Uint8Array
-  | ReadableStream<Uint8Array>;
+  | ReadableStream<Uint8Array>
+  | ByteSource;
 
 /** How {@linkcode open} opens, and what is asked later reads. */
 export interface OpenOptions {
@@ -29,8 +33,13 @@ export interface OpenOptions {
   readonly bundle?: Uint8Array;
   /** Ends what is being read. */
   readonly signal?: AbortSignal;
-  /** Called while all of it is read, with the share that was: from 0 to 1, which is the last. */
-  readonly progress?: (share: number) => void;
+  /** What the recording is called, in profiles of it; by default the name of the file. */
+  readonly name?: string;
+  /**
+   * Called while all of it is read, with the share that was: from 0 to 1, which is the last; and with the bytes
+   * that were read, and those that there are where that is known.
+   */
+  readonly progress?: (share: number, bytes: number, all: number | undefined) => void;
   /** Receives what is damaged; without it, damage throws. */
   readonly diagnostics?: Diagnostics;
 }
@@ -39,7 +48,8 @@ export interface OpenOptions {
  * Opens a recording.
  *
  * @param input A path (in Deno, Node and Bun), a `file:` URL (also of a name that is not UTF-8, in Node and Bun), a `File`, bytes, or a stream; compressed by
- * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded.
+ * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded. A
+ * source of `@perfdata/format` is read as it is: one question can be asked if it cannot be read again.
  * @throws {TypeError} If it is none of these.
  * @throws {PerfDataError} If it is not a recording.
  * @throws {Error} Of the operating system, where a file cannot be opened.
@@ -64,21 +74,27 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
   }
   signal?.throwIfAborted();
   const path = pathOf(input);
-  const source = await expanded(
-    path === undefined ? await contentOf(input, signal) : pathSource(path),
-  );
+  const source = isSource(input)
+    ? input
+    : await expanded(path === undefined ? await contentOf(input, signal) : pathSource(path));
   try {
     // What is wrong with the header is said now.
-    await PerfDataReader.open(source, { diagnostics });
+    const turns = new EventLoopTurns(signal);
+    const read = isRandomAccess(source) ? turns.source(source) : source;
+    const reader = await PerfDataReader.open(read, { diagnostics });
     const opened = bundle === undefined
       ? undefined
       : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
-    return new Recording(
-      source,
-      path === undefined ? nameOf(input) : pathText(path),
+    return new Recording({
+      source: read,
+      // Without diagnostics, what is wrong with the header is thrown where something is asked.
+      reader: options.diagnostics === undefined && isRandomAccess(read) ? undefined : reader,
+      close: () => source.close?.(),
+      turns,
+      name: options.name ?? (path === undefined ? nameOf(input) : pathText(path)),
       options,
-      opened,
-    );
+      bundle: opened,
+    });
   } catch (error) {
     source.close?.();
     throw error;
@@ -86,7 +102,13 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
 }
 
 /** A source that can be read again. */
-export type Reopenable = RandomAccessSource & { close?(): void };
+type Reopenable = RandomAccessSource & { close?(): void };
+
+function isSource(input: RecordingInput): input is ByteSource & { close?(): void } {
+  // Whatever was given: what is no recording is said below.
+  const { read, readAt } = (input ?? {}) as { readonly read?: unknown; readonly readAt?: unknown };
+  return typeof read === "function" || typeof readAt === "function";
+}
 
 /** The path that is given, as such or as a URL. */
 function pathOf(input: unknown): FilePath | undefined {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { PerfDataError } from "@perfdata/format/bytes";
+import { bytesSource, PerfDataError, streamSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import { copyRecording, DROP, FileOutput, KEEP } from "@perfdata/edit";
 import { ignored } from "../../tests/support/ignored.ts";
@@ -214,4 +214,39 @@ Deno.test("what is no recording is said when it is opened", async () => {
     RangeError,
     "formats: folded",
   );
+});
+
+Deno.test("open: a source of format is read as it is; a stream answers one question", async () => {
+  const bytes = Deno.readFileSync(recorded(NAME));
+  using file = await open(bytesSource(bytes), NONE);
+  const { samples } = await file.info();
+  assert(samples > 0);
+  assertEquals((await file.info()).samples, samples);
+  const shares: (readonly [number, number, number | undefined])[] = [];
+  using stream = await open(streamSource(new Blob([bytes]).stream()), {
+    ...NONE,
+    progress: (...args) => shares.push(args),
+  });
+  assertEquals((await stream.info()).samples, samples);
+  assertEquals(shares.at(-1)?.[0], 1);
+  await assertRejects(() => stream.info(), TypeError, "answers one question");
+  await assertRejects(() => open(bytesSource(bytes.subarray(0, 9)), NONE), PerfDataError);
+});
+
+Deno.test("open: what is wrong with the header is reported once, and the header gives perf's lines", async () => {
+  const bytes = Deno.readFileSync(recorded(NAME));
+  // The entry of a section that lies beyond the end of the file.
+  const view = new DataView(bytes.buffer);
+  const [offset, size] = [40, 48].map((at) => view.getBigUint64(at, true));
+  view.setBigUint64(Number((offset ?? 0n) + (size ?? 0n)), 1n << 40n, true);
+  const faults: string[] = [];
+  using recording = await open(bytes, {
+    ...NONE,
+    diagnostics: ({ message }) => faults.push(message),
+  });
+  const lines = await Array.fromAsync(recording.header());
+  assertEquals(lines[0], "# ========");
+  assert(lines.some((line) => line.startsWith("# header version")), lines.join("\n"));
+  assert(faults.length > 0);
+  assertEquals(new Set(faults).size, faults.length);
 });

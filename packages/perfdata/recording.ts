@@ -1,8 +1,16 @@
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { Profile, SampleCollector } from "@perfdata/profile";
+import type { HeaderOptions } from "@perfdata/dump/header";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions, ExportFormat } from "@perfdata/export/tree";
-import { EventLoopTurns, floatAt, intAt, memorySink } from "@perfdata/format/bytes";
+import {
+  type ByteSource,
+  type EventLoopTurns,
+  floatAt,
+  intAt,
+  isRandomAccess,
+  memorySink,
+} from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
 import type { RecordingInfo } from "@perfdata/report/figures";
@@ -11,7 +19,7 @@ import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
 import { ownProcess } from "./files/node_fs.ts";
 import type { Frame } from "./sample_frames.ts";
-import type { OpenOptions, Reopenable } from "./open.ts";
+import type { OpenOptions } from "./open.ts";
 
 /** A sample with its names. */
 export interface Sample {
@@ -45,6 +53,24 @@ export interface FunctionsOptions extends FunctionOptions, SampleChoice {
   readonly children?: boolean;
 }
 
+/** What {@linkcode Recording} is made of. */
+export interface OpenedRecording {
+  /** Its bytes, which are read in turns. */
+  readonly source: ByteSource;
+  /** The same, with the header that was read: for the first question. */
+  readonly reader: PerfDataReader | undefined;
+  /** Closes what the bytes are from. */
+  readonly close: () => void;
+  /** Turns of the event loop. */
+  readonly turns: EventLoopTurns;
+  /** What it is called. */
+  readonly name: string;
+  /** How it was opened. */
+  readonly options: OpenOptions;
+  /** The bundle that is asked for symbols first. */
+  readonly bundle: SymbolBundle | undefined;
+}
+
 /** AUX data of a CPU or a thread, such as Intel PT. */
 export interface AuxData {
   /** The CPU; missing if the data is that of a thread on all of them. */
@@ -63,7 +89,12 @@ export interface AuxData {
  * call trees and exports are made of, and kept.
  */
 export class Recording implements Disposable {
-  readonly #source: Reopenable;
+  readonly #source: ByteSource;
+  readonly #close: () => void;
+  /** What was opened first, until it is asked. */
+  #first: PerfDataReader | undefined;
+  /** Bytes that the last question has read. */
+  #bytes = 0;
   readonly #name: string;
   readonly #options: OpenOptions;
   readonly #bundle: SymbolBundle | undefined;
@@ -71,22 +102,19 @@ export class Recording implements Disposable {
   readonly #turns: EventLoopTurns;
 
   /** For {@linkcode open}. */
-  constructor(
-    source: Reopenable,
-    name: string,
-    options: OpenOptions,
-    bundle: SymbolBundle | undefined,
-  ) {
+  constructor({ source, reader, name, options, bundle, turns, close }: OpenedRecording) {
     this.#bundle = bundle;
-    this.#turns = new EventLoopTurns(options.signal);
+    this.#turns = turns;
     this.#source = source;
+    this.#first = reader;
+    this.#close = close;
     this.#name = name;
     this.#options = options;
   }
 
   /** Closes the file. */
   close(): void {
-    this.#source.close?.();
+    this.#close();
   }
 
   /** Closes the file. */
@@ -103,8 +131,19 @@ export class Recording implements Disposable {
     const reader = await this.#open();
     const { recordingInfo } = await import("@perfdata/report/figures");
     const info = await recordingInfo(reader, this.#progressIn(reader));
-    this.#options.progress?.(1);
+    this.#isRead();
     return info;
+  }
+
+  /**
+   * What the recording says about itself and its machine, in lines as `perf report --header-only -I` prints them.
+   *
+   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
+   */
+  async *header(options: HeaderOptions = {}): AsyncGenerator<string, void, void> {
+    const reader = await this.#open();
+    const { headerLines } = await import("@perfdata/dump/header");
+    yield* headerLines(reader, options);
   }
 
   /**
@@ -232,13 +271,17 @@ export class Recording implements Disposable {
       "@perfdata/session/auxtrace"
     );
     const { streams } = await readAuxTrace(await this.#open());
+    const source = this.#source;
+    if (!isRandomAccess(source)) {
+      throw new TypeError("AUX data is read where it is: not of a stream");
+    }
     return streams.map((stream: AuxStream) => ({
       cpu: stream.cpu,
       ...(stream.tid === undefined || stream.tid < 0 ? {} : { tid: stream.tid }),
       size: auxStreamBytes(stream),
       read: async () => {
         const sink = memorySink();
-        await copyAuxStream(stream, this.#source, sink);
+        await copyAuxStream(stream, source, sink);
         return sink.bytes();
       },
     }));
@@ -285,17 +328,29 @@ export class Recording implements Disposable {
     const output = new FileOutput(sink);
     const reader = await this.#open();
     const stats = await copyRecording(reader, output, { edit, ...this.#progressIn(reader) });
-    this.#options.progress?.(1);
+    this.#isRead();
     return { bytes: sink.bytes(), stats };
   }
 
   async #open(): Promise<PerfDataReader> {
     const { diagnostics, signal } = this.#options;
     signal?.throwIfAborted();
+    const first = this.#first;
+    this.#first = undefined;
+    if (first !== undefined) return first;
+    const source = this.#source;
+    if (!isRandomAccess(source)) {
+      throw new TypeError("the recording is a stream that was read: it answers one question");
+    }
     return await PerfDataReader.open(
-      this.#turns.source(this.#source),
+      source,
       diagnostics === undefined ? {} : { diagnostics },
     );
+  }
+
+  /** Reports that all was read. */
+  #isRead(): void {
+    this.#options.progress?.(1, this.#bytes, this.#bytes);
   }
 
   /** Reports what was read of the data, and ends where the signal says so. */
@@ -305,13 +360,15 @@ export class Recording implements Disposable {
     const { signal, progress } = this.#options;
     if (signal === undefined && progress === undefined) return {};
     let done = 0;
-    let all = Number.isFinite(data.size) ? data.size : this.#source.size;
+    const size = isRandomAccess(this.#source) ? this.#source.size : 0;
+    let all = Number.isFinite(data.size) ? data.size : size;
     return {
       progress: (bytes, more = 0) => {
         signal?.throwIfAborted();
         done += bytes;
         all += more;
-        progress?.(all > 0 ? Math.min(1, done / all) : 1);
+        this.#bytes = done;
+        progress?.(all > 0 ? Math.min(1, done / all) : 0, done, all > 0 ? all : undefined);
       },
     };
   }
@@ -345,7 +402,7 @@ export class Recording implements Disposable {
           bundle: this.#bundle,
         }),
     });
-    this.#options.progress?.(1);
+    this.#isRead();
     return { engine, resolver: await opened() };
   }
 }
