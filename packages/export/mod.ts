@@ -13,6 +13,7 @@ export {
   linkedAddress,
   profgen,
 } from "./branches/branch_profile.ts";
+export { hasBranches, type RecordedBinary, recordedBinary } from "./branches/recorded_binary.ts";
 export { CodeSteps } from "./branches/code_steps.ts";
 export {
   type BinarySamples,

@@ -1,6 +1,6 @@
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { Profile, SampleCollector } from "@perfdata/profile";
-import type { HeaderOptions } from "@perfdata/dump/header";
+import type { HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions, ExportFormat } from "@perfdata/export/tree";
 import {
@@ -142,7 +142,7 @@ export class Recording implements Disposable {
    */
   async *header(options: HeaderOptions = {}): AsyncGenerator<string, void, void> {
     const reader = await this.#open();
-    const { headerLines } = await import("@perfdata/dump/header");
+    const { headerLines } = await import("@perfdata/dump");
     yield* headerLines(reader, options);
   }
 

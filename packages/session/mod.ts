@@ -43,7 +43,10 @@ export {
   HOW_TO_RECORD_SWITCHES,
   type IntervalCounts,
   intervalLines,
+  type MissingSwitches,
+  missingSwitches,
   STAND_IN_FRAME,
+  type SwitchesSeen,
   undescribedLine,
 } from "./intervals/interval_text.ts";
 export { Parallelism } from "./intervals/parallelism.ts";

@@ -9,15 +9,16 @@ import {
   boltSamples,
   BranchCounts,
   type BranchPlaces,
+  hasBranches,
   profgen,
+  recordedBinary,
   sampleProfile,
 } from "@perfdata/export";
-import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/constants";
 import { openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import { runEngine, sampleJobs } from "@perfdata/session";
 import { ElfFile } from "@perfdata/symbols";
-import { type SymbolObject, SymbolsError } from "@perfdata/symbols/resolver";
+import { SymbolsError } from "@perfdata/symbols/resolver";
 import { openBinaryFile, openDwarf } from "@perfdata/symbols/files";
 import { about, complain, Complaints, InputError, parseWord, Progress, UsageError } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
@@ -71,7 +72,7 @@ export async function exportBranches(
   });
   if (form === "samples") return await exportSamples(name, flags, binary, elf, output);
   const { counts, places, of, report } = await countedBranches(format, name, flags);
-  const { isBinary, how, why } = theBinary(places, elf, binary);
+  const { isBinary, how, why } = recordedBinary(places, elf, binary);
   const found = binaryBranches(counts, places, elf, isBinary);
   if (found.branches.length === 0) throw new InputError(`${name}: no branches of ${binary}${why}`);
   const chunks = format === "bolt"
@@ -86,23 +87,6 @@ export async function exportBranches(
   );
   if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${BRANCH_FORMATS[format]}`);
   return report();
-}
-
-/** Which objects are the binary, how that is known, and why there may be none. */
-function theBinary(
-  { objects }: Pick<BranchPlaces, "objects">,
-  elf: ElfFile,
-  binary: string,
-): { isBinary: (object: number) => boolean; how: string; why: string } {
-  const ids = objects.map((object) => isOfFile(object, elf, binary));
-  const isUnverified = ids.includes("name") && !ids.includes("build id");
-  const wanted = isUnverified ? "name" : "build id";
-  const same = objects.find(({ path }) => baseName(path) === baseName(binary));
-  return {
-    isBinary: (object) => ids[object] === wanted,
-    how: isUnverified ? ", known by its name only: no build id was recorded" : "",
-    why: same?.buildId === undefined ? "" : `; ${same.path} there has build id ${same.buildId}`,
-  };
 }
 
 /** Writes the samples of a binary, without their branches. */
@@ -134,7 +118,7 @@ async function exportSamples(
   const { histogram, totals } = counts;
   const all = totals.reduce((sum, { samples }) => sum + samples, 0);
   if (all === 0) throw new InputError(`${name}: no samples`);
-  const { isBinary, how, why } = theBinary(places, elf, binary);
+  const { isBinary, how, why } = recordedBinary(places, elf, binary);
   const found = binarySamples(
     (function* () {
       for (let i = 0; i < histogram.size; i++) {
@@ -202,13 +186,6 @@ interface Counted {
   readonly report: () => number;
 }
 
-/** Whether samples of a recording may have branches. */
-export function hasBranches(reader: PerfDataReader): boolean {
-  return reader.events.all.some(({ layout }) =>
-    (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
-  );
-}
-
 /** Whether a file has Intel PT and no branch stacks. */
 export async function hasOnlyTracedBranches(name: string): Promise<boolean> {
   return name !== "-" && await hasIntelPt(name) &&
@@ -273,20 +250,4 @@ export async function countStacks(
       return complaints.count === 0 ? 0 : 1;
     },
   };
-}
-
-/** By what an object is the file: its build id, or where one of both has none its name. */
-function isOfFile(
-  { kind, path, buildId }: SymbolObject,
-  elf: ElfFile,
-  file: string,
-): "build id" | "name" | undefined {
-  if (kind !== "elf") return undefined;
-  const own = elf.buildId();
-  if (buildId !== undefined && own !== undefined) return buildId === own ? "build id" : undefined;
-  return baseName(path) === baseName(file) ? "name" : undefined;
-}
-
-function baseName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -1,8 +1,8 @@
 /** Counts how often instructions ran, from branch stacks, for `annotate` and `report`. */
-import type { BranchCounts, BranchPlaces } from "@perfdata/export";
+import { type BranchCounts, type BranchPlaces, hasBranches } from "@perfdata/export";
 import { codeRuns, type InsnRuns, insnRuns, type ReadCode } from "@perfdata/export/code";
 import type { PerfDataReader } from "@perfdata/format/records";
-import { countStacks, hasBranches } from "./branch_exports.ts";
+import { countStacks } from "./branch_exports.ts";
 import { complain, Complaints } from "./cli.ts";
 import { hasIntelPt } from "./open_profile.ts";
 import type { traceBranches } from "./branches_pt.ts";

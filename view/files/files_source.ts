@@ -12,7 +12,7 @@ import {
 import { PerfDataReader } from "@perfdata/format/records";
 import { EventLoopTurns } from "@perfdata/format/bytes";
 import { collect } from "@perfdata/perfdata/collect";
-import { HOW_TO_RECORD_SWITCHES, type Workers } from "@perfdata/session";
+import { missingSwitches, type Workers } from "@perfdata/session";
 import { serveBlocks } from "@perfdata/session/workers";
 import { bundledCode } from "@perfdata/pt/code";
 import { type CodeFiles, ObjectCodeReader } from "@perfdata/session/code";
@@ -190,11 +190,8 @@ async function profileOf(
     diagnostics: () => {},
     progress: (bytes, more) => steps.read("Reading the samples", bytes, source.size, more),
   });
-  if (consumer.parallelism?.hasSwitches === false) {
-    throw new Error(
-      `${dropped.name}: no context switches were recorded: ${HOW_TO_RECORD_SWITCHES}`,
-    );
-  }
+  const { none } = missingSwitches(consumer);
+  if (none !== undefined) throw new Error(`${dropped.name}: ${none}`);
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
   const names = await symbols();
   const named = await recordedProfile(consumer, {

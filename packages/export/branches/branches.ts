@@ -5,6 +5,7 @@
  */
 export * from "./branch_counts.ts";
 export * from "./branch_profile.ts";
+export * from "./recorded_binary.ts";
 export * from "./branch_trace.ts";
 export * from "../code/code_blocks.ts";
 export * from "./code_steps.ts";

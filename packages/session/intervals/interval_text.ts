@@ -1,3 +1,4 @@
+import type { Parallelism } from "./parallelism.ts";
 import type { ThreadIntervals } from "./thread_intervals.ts";
 
 /** How to record the events from which intervals are made. */
@@ -91,4 +92,46 @@ export function intervalLines(counts: IntervalCounts): string[] {
     lines.push(`${lostRecords} records were lost: ${what} there; record with a larger buffer (-m)`);
   }
   return lines;
+}
+
+/** What collectors made of context switches. */
+export interface SwitchesSeen {
+  /** Times without a CPU, if they count. */
+  readonly intervals:
+    | IntervalCounts
+    | undefined;
+  /** How many threads had a CPU, if that counts. */
+  readonly parallelism:
+    | Pick<Parallelism, "hasSwitches" | "lostRecords" | "undescribed">
+    | undefined;
+}
+
+/** What is missing of context switches. */
+export interface MissingSwitches {
+  /** Why nothing can be said of them; `undefined` if something can. */
+  readonly none: string | undefined;
+  /** What is not sure, or left out. */
+  readonly lines: readonly string[];
+}
+
+/** Says what is missing of times without a CPU, or of how many threads had one. */
+export function missingSwitches({ intervals, parallelism }: SwitchesSeen): MissingSwitches {
+  // Context switches that cannot be read are not such that were not recorded.
+  const undescribed = undescribedLine((intervals ?? parallelism)?.undescribed ?? []);
+  const none = (how: string): MissingSwitches => ({
+    none: undescribed ?? `no context switches were recorded: ${how}`,
+    lines: [],
+  });
+  if (parallelism?.hasSwitches === false) return none(HOW_TO_RECORD_SWITCHES);
+  if (intervals !== undefined && !intervals.hasSwitches && !intervals.hasSums) {
+    return none(HOW_TO_RECORD);
+  }
+  const lines = intervals === undefined ? [] : intervalLines(intervals);
+  if (parallelism !== undefined && parallelism.lostRecords > 0) {
+    lines.unshift(
+      `${parallelism.lostRecords} records were lost: how many threads had a CPU is not ` +
+        "sure after that; record with a larger buffer (-m)",
+    );
+  }
+  return { none: undefined, lines };
 }

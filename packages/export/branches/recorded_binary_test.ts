@@ -1,0 +1,30 @@
+import { assertEquals } from "@std/assert";
+import type { ElfFile } from "@perfdata/symbols";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
+import { recordedBinary } from "./recorded_binary.ts";
+
+/** What is asked of the file: its build id. */
+const elf = (buildId?: string) => ({ buildId: () => buildId }) as unknown as ElfFile;
+const object = (path: string, buildId?: string): SymbolObject => ({ path, kind: "elf", buildId });
+
+Deno.test("recorded binary: by build id, by name where there is none, and why not", () => {
+  const objects = [object("/a/prog", "aa"), object("/b/prog", "bb"), object("/c/other", "cc")];
+  const found = (objects: readonly SymbolObject[], id?: string) => {
+    const { isBinary, how, why } = recordedBinary({ objects }, elf(id), "./prog");
+    return [objects.map((_, i) => isBinary(i)), how, why];
+  };
+  assertEquals(found(objects, "bb")[0], [false, true, false]);
+  assertEquals(found(objects, "dd"), [
+    [false, false, false],
+    "",
+    "; /a/prog there has build id aa",
+  ]);
+  const unnamed = [object("/a/prog"), object("/c/other")];
+  assertEquals(found(unnamed, "bb"), [
+    [true, false],
+    ", known by its name only: no build id was recorded",
+    "",
+  ]);
+  // One of the same name is no other build of it where one has the build id.
+  assertEquals(found([object("/a/prog"), object("/b/prog", "bb")], "bb")[0], [false, true]);
+});
