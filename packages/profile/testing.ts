@@ -51,6 +51,8 @@ export interface Small {
   readonly maps?: readonly SmallMap[];
   /** Names of threads of process 7: `t7` and `t8` by default. */
   readonly comms?: Readonly<Record<number, string>>;
+  /** Time of the records of these names: before the samples by default. */
+  readonly namedAt?: bigint;
   /** Events: instructions by default. */
   readonly attrs?: readonly Partial<PerfEventAttr>[];
   /** Context switches: out of the CPU, preempted, or in. */
@@ -73,6 +75,7 @@ export async function recordingOf(
     samples,
     maps = [{ path: "/bin/small", at: 0x1000n }],
     comms = { 7: "t7", 8: "t8" },
+    namedAt = 1n,
     attrs = [{}],
     switches = [],
   }: Small,
@@ -101,14 +104,17 @@ export async function recordingOf(
     ...{ pid: 7, tid, time, cpu },
     identifier: idOf(0),
   });
-  const named = Object.entries(comms).map(([tid, comm]): Item => ({
-    record: {
-      type: 3,
-      name: "COMM",
-      misc: 0,
-      body: { pid: 7, tid: Number(tid), comm },
-      sample_id: idAt(Number(tid), 1n),
-    },
+  const named = Object.entries(comms).map(([tid, comm]) => ({
+    time: namedAt,
+    item: {
+      record: {
+        type: 3,
+        name: "COMM",
+        misc: 0,
+        body: { pid: 7, tid: Number(tid), comm },
+        sample_id: idAt(Number(tid), namedAt),
+      },
+    } as Item,
   }));
   const mapped = maps.map((
     { path, at, size = 0x1000n, pgoff = 0n, misc = 2, buildId, pid = 7 },
@@ -129,6 +135,7 @@ export async function recordingOf(
     } as Item["record"],
   }));
   const timed = [
+    ...named,
     ...samples.map((
       { tid, time, period = 1n, ips, cpu = 0, event = 0, misc = 2, group },
     ) => ({
@@ -163,7 +170,7 @@ export async function recordingOf(
     })),
   ];
   timed.sort((a, b) => Number(a.time - b.time));
-  const items = [...named, ...mapped, ...timed.map(({ item }) => item)];
+  const items = [...mapped, ...timed.map(({ item }) => item)];
   return await asFile({ events, items, features: [] }, true) as Uint8Array<ArrayBuffer>;
 }
 

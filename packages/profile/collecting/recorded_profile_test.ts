@@ -74,6 +74,16 @@ Deno.test("SampleCollector: threads: false sums threads of one name, not those w
   ]);
 });
 
+Deno.test("SampleCollector: samples of a thread before its first name have that name, in any order and in time", async () => {
+  const late: Small = { samples: SAMPLES, namedAt: 250n };
+  const lines = ["t7 0 2 15 10 20", "t8 0 1 1 0 20", "t8 0 1 2 30"];
+  for (const threads of [true, false]) {
+    assertEquals(sampleLines(await profiled(late, { threads })).sort(), lines);
+    const inTime = await profiled(late, { threads, weight: "latency" });
+    assertEquals(new Set(Array.from(inTime.threads, ({ comm }) => comm)), new Set(["t7", "t8"]));
+  }
+});
+
 Deno.test("SampleCollector: samples of two events are rows of each, clocks are in nanoseconds", async () => {
   const attrs = [{}, { type: 1, config: 0n }, { type: 1, config: 1n }];
   const samples = SAMPLES.map((sample, i) => ({ ...sample, ips: [0x1010n], event: i % 2 }));
