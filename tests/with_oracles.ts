@@ -1,8 +1,7 @@
 // Uses Deno
 /**
- * Prints the files of tests that compare with what is not on every machine, a line each: those that start other
- * programs than Deno or read the corpus, themselves or by what they share with others. The rest finds the same
- * whether such things are there or not.
+ * Prints, one per line, the test files that start other programs than Deno or read the corpus,
+ * directly or through shared modules. The other test files give the same result on every machine.
  *
  * usage: deno run --allow-read tests/with_oracles.ts
  */
@@ -11,7 +10,7 @@ const ASKING = /PERFDATA_CORPUS|new Deno\.Command\((?!\s*Deno\.execPath\(\))/;
 const SHARED = /^(tests|fixtures|publish)\/|testing/;
 const known = new Map<string, boolean>();
 
-/** Whether a module, or one of tests that it imports, asks for such a thing. */
+/** Whether a module, or a test module that it imports, needs other programs or the corpus. */
 function needsOracles(path: string): boolean {
   const before = known.get(path);
   if (before !== undefined) return before;
@@ -26,7 +25,7 @@ function needsOracles(path: string): boolean {
   return found;
 }
 
-/** Files of tests below a folder. */
+/** Test files below a folder. */
 function* testsBelow(folder: string): Generator<string, void, void> {
   for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
     if (isDirectory && name !== "node_modules") yield* testsBelow(`${folder}${name}/`);

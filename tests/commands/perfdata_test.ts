@@ -207,7 +207,7 @@ for (const shell of SHELLS) {
     const path = Deno.makeTempFileSync();
     try {
       Deno.writeTextFileSync(path, script);
-      /** What the shell suggests after some words. */
+      /** Suggestions of the shell after some words. */
       const complete = async (...words: string[]): Promise<string[]> => {
         const line = words.join(" ");
         const code = shell === "bash"

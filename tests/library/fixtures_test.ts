@@ -133,7 +133,7 @@ for (const name of ["edges", "unpadded"]) {
   });
 }
 
-Deno.test("fixtures, edges: every context marker, every CPU mode and times beyond 2^53 occur", async () => {
+Deno.test("fixtures, edges: every context marker, every CPU mode and times above 2^53 occur", async () => {
   const { records } = await contents("edges.perf.data");
   const samples = records.flatMap((record) => record.name === "SAMPLE" ? [record] : []);
   const marks = new Set(

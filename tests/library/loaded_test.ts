@@ -1,4 +1,7 @@
-/** What a plain question needs is all that is loaded for it: the rest comes when it is asked for. */
+/**
+ * Commands load only the modules that a plain question needs; other modules are loaded when an
+ * option needs them.
+ */
 import { assert, assertEquals } from "@std/assert";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -13,7 +16,10 @@ interface Module {
   }[];
 }
 
-/** The modules of the project that are loaded before the first line of a command is run, with their sizes. */
+/**
+ * The modules of the project that are loaded before the first line of a command runs, with their
+ * sizes.
+ */
 function loaded(command: string): Map<string, number> {
   const { stdout, success } = new Deno.Command(Deno.execPath(), {
     args: ["info", "--lock=deno.dev.lock", "--json", `tools/${command}.ts`],
@@ -41,12 +47,12 @@ function sumOf(modules: ReadonlyMap<string, number>): number {
   return modules.values().reduce((sum, size) => sum + size, 0);
 }
 
-/** What only some questions need. */
+/** Modules that only some questions need. */
 const RARE =
   /^packages\/(symbols\/(dwarf|cfi|mod\.ts)|user-records\/mod|dump|intel-pt|tables|edit|export|session\/auxtrace)/;
 const PLAIN = /^packages\/symbols\/cfi\/walk_end\.ts$/;
 
-Deno.test("funcs: does not load modules for debug information, unwinding and rare records", () => {
+Deno.test("funcs: a plain question loads no modules for debug information, unwinding and rare records", () => {
   const modules = loaded("funcs");
   const rare = [...modules.keys()].filter((name) => RARE.test(name) && !PLAIN.test(name));
   console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);

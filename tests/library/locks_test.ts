@@ -1,7 +1,7 @@
 /**
- * Two locks: a run downloads every package of its lock, so that of commands has only what commands
- * import; what tests and the build of npm packages need as well is in `deno.dev.lock`. The engine of `sql`
- * has a lock of its own, `deno.sql.lock`, since it is 70 MB and a process of its own.
+ * Lock files. A run downloads every package of its lock file, so `deno.lock` holds only what
+ * commands import. `deno.dev.lock` also holds what tests and the build of npm packages need. `sql`
+ * has `deno.sql.lock`, since its engine is 70 MB and a separate process.
  */
 import { assert, assertEquals } from "@std/assert";
 
@@ -13,7 +13,7 @@ interface Lock {
 const read = (name: string) =>
   JSON.parse(Deno.readTextFileSync(new URL(`../../${name}`, import.meta.url)));
 
-Deno.test("locks: the lock of commands has their imports in the versions of the tests", () => {
+Deno.test("locks: the commands' lock file has their imports in the versions that tests use", () => {
   const [commands, development]: [Lock, Lock] = [read("deno.lock"), read("deno.dev.lock")];
   const imported = Object.values(read("deno.json").imports as Record<string, string>)
     .flatMap((target) => /^npm:((?:@[^/]+\/)?[^/@]+@[^/]+)/.exec(target)?.[1] ?? []);
@@ -24,7 +24,7 @@ Deno.test("locks: the lock of commands has their imports in the versions of the 
   assert(Object.keys(development.npm).length > Object.keys(commands.npm).length);
 });
 
-Deno.test("locks: the SQL engine is in the lock of sql alone", () => {
+Deno.test("locks: only the lock file of sql has the SQL engine", () => {
   const [commands, development, engine]: [Lock, Lock, Lock] = [
     read("deno.lock"),
     read("deno.dev.lock"),

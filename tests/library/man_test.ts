@@ -1,4 +1,4 @@
-/** Manual pages, read by groff; and what is answered to commands of perf. */
+/** Manual pages as groff reads them, and answers to perf's command names. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { entries } from "../../tools/perfdata.ts";
 import { flagRows, helpText } from "../../tools/shared/flag_table.ts";
@@ -25,7 +25,7 @@ async function shown(page: string): Promise<string> {
 }
 
 Deno.test({
-  name: "man: groff formats each page, and every word of the help is there",
+  name: "man: groff formats each page, and the page has every word of the help",
   ...ignored(notInstalled("groff")),
   async fn() {
     const sections = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS"];

@@ -1,7 +1,8 @@
 /**
- * The packages as others get them: built for npm, installed into an empty directory, checked by publint
- * and attw, type-checked by the oldest TypeScript that is promised, run in Node and Bun, built by Vite and run
- * in a browser, on a page and in a worker; and the commands, as `npx perfdata` runs them.
+ * The packages as users get them: built for npm, installed into an empty directory, checked with
+ * publint and attw, type-checked with the oldest promised TypeScript, run in Node and Bun, built
+ * with Vite, and run in a browser, on a page and in a worker. Also the commands, as `npx perfdata`
+ * runs them.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
@@ -23,10 +24,10 @@ const INPUTS = [
   `${root}fixtures/synthesized/pt-cpus.perf.data`,
   `${root}fixtures/demo/demo`,
 ] as const;
-/** What a user has written: modules in npm/. */
+/** Sample programs of a user, modules in npm/. */
 const MODULES = ["summary", "decode", "front", "more"] as const;
 
-/** C++ whose names need the scopes of its DWARF. */
+/** C++ source with names that need the scopes of its DWARF. */
 const CXX = `#include <cstdio>
 namespace outer { namespace inner {
 template <typename T> struct Box { T value; __attribute__((noinline)) T twice() const { return value + value; } };
@@ -43,13 +44,13 @@ interface Cxx {
   readonly functions: readonly string[];
 }
 
-/** Compiles the C++ program; `undefined` where that cannot be done here. */
+/** Compiles the C++ program; `undefined` if that is impossible here. */
 async function cxxProgram(folder: string): Promise<Cxx | undefined> {
   const needed = ["g++", "nm", "addr2line"];
   if (needed.some((name) => notInstalled(name) !== undefined)) return undefined;
   const path = `${folder}/cxx`;
   Deno.writeTextFileSync(`${path}.cpp`, CXX);
-  // In a position-independent program, addresses of code are offsets in the file.
+  // In a position-independent program, code addresses equal offsets in the file.
   const built = await run("g++", ["-g", "-O1", "-pie", "-fPIE", "-o", path, `${path}.cpp`], folder);
   assert(built?.success, built?.stderr);
   const nm = await run("nm", ["-S", path], folder);
@@ -64,7 +65,7 @@ async function cxxProgram(folder: string): Promise<Cxx | undefined> {
   return { path, addresses, functions };
 }
 
-/** Runs a program; `undefined` where it is not installed. */
+/** Runs a program; `undefined` if it is not installed. */
 async function run(
   command: string,
   args: readonly string[],
@@ -86,7 +87,7 @@ async function run(
   }
 }
 
-/** Whether npm failed for the network or its registry. */
+/** Whether npm failed because of the network or its registry. */
 function isRegistryAway(error: string): boolean {
   const away = /ENOTFOUND|EAI_AGAIN|ECONN|TIMEDOUT|SOCKET|\bE(?:408|429|5\d\d)\b|network/.test(
     error,
@@ -94,7 +95,7 @@ function isRegistryAway(error: string): boolean {
   return away;
 }
 
-/** Builds the tarballs and installs them; `undefined` where that cannot be done here. */
+/** Builds the tarballs and installs them; `undefined` if that is impossible here. */
 async function install(
   folder: string,
 ): Promise<{ readonly user: string; readonly tarballs: readonly string[] } | undefined> {
@@ -126,14 +127,14 @@ async function install(
     Deno.writeTextFileSync(`${user}/${name}.ts`, text.replace("@perfdata/perfdata", "perfdata"));
   }
   Deno.copyFileSync(INPUTS[0], `${user}/perf.data`);
-  // By the build id that `readelf -n` prints.
+  // Under the build id that `readelf -n` prints.
   const cached = `${user}/cache/.build-id/8b/035e73d518af16372e3cd572f60f18f787551b`;
   Deno.mkdirSync(cached, { recursive: true });
   Deno.copyFileSync(INPUTS[2], `${cached}/elf`);
   return { user, tarballs };
 }
 
-/** What the manifest of a tarball says. */
+/** Reads the manifest of a tarball. */
 async function manifestOf(tarball: string) {
   const file = Deno.openSync(tarball);
   const tar = new Uint8Array(
@@ -149,16 +150,16 @@ async function manifestOf(tarball: string) {
   throw new Error(`${tarball} has no package.json`);
 }
 
-/** A trace with a bundle of its code, and what ran, as ptrace and nm say. */
+/** A trace with a bundle of its code, and the executed instructions as ptrace and nm give them. */
 interface Stepped {
   /** The recording and the bundle. */
   readonly paths: readonly string[];
-  /** Instructions in all, and those of each function. */
+  /** Number of instructions in total, and of each function. */
   readonly insns: number;
   readonly functions: ReadonlyMap<string, number>;
 }
 
-/** Steps through a program, and bundles its code; then its file is gone. */
+/** Steps through a program, bundles its code, and deletes its file. */
 async function stepped(folder: string): Promise<Stepped | undefined> {
   if (cannotStep() !== undefined) return undefined;
   const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
@@ -183,7 +184,7 @@ async function stepped(folder: string): Promise<Stepped | undefined> {
   return { paths: [path, bundle], insns: encoded.truth.length, functions };
 }
 
-/** Compares what was decoded with what ran. */
+/** Compares the decoded instructions with the executed ones. */
 function assertDecoded(text: string, { insns, functions }: Stepped): void {
   const decoded: Decoded = JSON.parse(text);
   assertEquals(decoded.errors, 0);
@@ -193,14 +194,14 @@ function assertDecoded(text: string, { insns, functions }: Stepped): void {
   }
 }
 
-/** What users import: the name of each package with each of its export paths. */
+/** The import specifiers of a package: its name with each of its export paths. */
 function entriesOf({ name, exports }: { name: string; exports: object }): string[] {
   return Object.keys(exports).map((path) => name + path.slice(1));
 }
 
 /**
- * What TypeScript says of programs that use the installed packages: declarations are checked, too, with no more
- * of the language's library than promised.
+ * TypeScript's errors for programs that use the installed packages. Declarations are checked too,
+ * with only the promised parts of the language's library.
  */
 function typeErrors(
   user: string,
@@ -248,12 +249,15 @@ if (bundle !== undefined) {
 }
 `;
 
-/** What publint and attw say of tarballs: problems, then how many entry points were looked at. */
+/**
+ * A program that prints the problems that publint and attw find in tarballs, then the number of
+ * entry points checked.
+ */
 const LINT = `import { readFileSync } from "node:fs";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 
-/** How packages without CommonJS are not imported. */
+/** Kinds of resolution that packages without CommonJS do not support. */
 const OTHERS = new Set(["node10", "node16-cjs"]);
 
 let entries = 0;
@@ -272,9 +276,9 @@ console.log(\`\${entries} entry points\`);
 `;
 
 /**
- * Writes the examples of the installed READMEs as they stand there, as modules that `examples.js` imports.
+ * Writes the examples of the installed READMEs, unchanged, as modules that `examples.js` imports.
  *
- * @returns How many there are.
+ * @returns Number of examples.
  */
 function examplesIn(user: string): number {
   const folders = [
@@ -296,7 +300,7 @@ function examplesIn(user: string): number {
   return lines.length;
 }
 
-/** The script of the page, which is that of a worker as well. */
+/** The script of the page, also used by a worker. */
 const PAGE = `import { decode } from "./decode.ts";
 import { summary } from "./summary.ts";
 const blobOf = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
@@ -334,7 +338,7 @@ const HTML = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 <script type="module" src="./main.js"></script>
 `;
 
-/** A page with an error class and nothing else: packages are said to have no side effects. */
+/** A page that only imports an error class: packages declare no side effects. */
 const SMALL = `import { PerfDataError } from "@perfdata/format";
 console.log(new PerfDataError("wrong").code);
 `;
@@ -348,7 +352,7 @@ globalThis.info = async ([recording]) => {
 };
 `;
 
-/** How Vite builds: three pages, and workers that are modules. */
+/** Vite's configuration: three pages, and workers as modules. */
 const VITE = `export default {
   base: "./",
   logLevel: "warn",
@@ -404,7 +408,7 @@ Deno.test(
         Uint8Array<ArrayBuffer>,
       ];
       const expected = await summary(new Blob([recording]), new Blob([traced]), binary);
-      // The demo burns its time in two functions; the trace has three CPUs (fixtures/README.md).
+      // The demo spends its time in two functions; the trace has three CPUs (fixtures/README.md).
       assertEquals(expected.functions.map(([name]) => name), ["spin", "fib"]);
       assertEquals(expected.buffers.map(([cpu]) => cpu), [0, 1, 3]);
       const found = (text: string): Summary => JSON.parse(text);
@@ -424,7 +428,7 @@ Deno.test(
           assertEquals([license, sideEffects], ["MIT", effects], name);
           assert(/^git\+https:\S+\.git$/.test(repository.url), name);
           assert(Object.keys(exports).length > 0, name);
-          // Packages of npm that repeat those of another registry are for the commands alone.
+          // Only the commands may depend on npm packages that repeat packages of another registry.
           assertEquals(dependencies["deno-std"], undefined, name);
         }
         assert(tarballs.length >= 12, `${tarballs.length} tarballs`);
@@ -438,7 +442,7 @@ Deno.test(
         assert(Number(entries) >= tarballs.length, out.stdout);
       });
 
-      await t.step("the commands, as npx and deno install bring them", async () => {
+      await t.step("the commands run through npx and deno install", async () => {
         const perfdata = (...args: string[]) => run("npx", ["perfdata", ...args], user);
         const own = await tool("funcs", ["--json", INPUTS[0]]);
         const npx = await perfdata("funcs", "--json", INPUTS[0]);
@@ -447,7 +451,7 @@ Deno.test(
         assert(wrong?.success === false && wrong.stderr.includes("--wrong"), wrong?.stderr);
         assertEquals((await perfdata("flame", "-o", "flame.html", INPUTS[0]))?.success, true);
         assert(Deno.statSync(`${user}/flame.html`).size > 10_000);
-        // As the README of the package says, with the file in place of `npm:perfdata`.
+        // As in the README of the package, with the file in place of `npm:perfdata`.
         const bin = `${user}/node_modules/perfdata/bin/perfdata.js`;
         const flags = ["--allow-read", "--allow-env", "--allow-run"];
         const added = await run(Deno.execPath(), [
@@ -463,7 +467,7 @@ Deno.test(
       });
 
       await t.step(
-        "the command, installed with npm -g where there is Node and no Deno",
+        "the command runs after npm -g without Deno",
         async () => {
           const bare = `${folder}/bare`;
           Deno.mkdirSync(bare);
@@ -515,7 +519,7 @@ Deno.test(
       }
       Deno.writeTextFileSync(`${user}/main-node.js`, NODE);
       const examples = examplesIn(user);
-      // Each package has one.
+      // Each package has a README.
       assertEquals(examples, tarballs.length);
       for (const runtime of ["node", "bun"]) {
         await t.step({
@@ -546,7 +550,7 @@ Deno.test(
               PERF_BUILDID_DIR: `${user}/cache`,
             });
             assert(shown?.success, shown?.stderr);
-            // The cache of build ids has the recorded program, which is not where it was.
+            // The build-id cache has the recorded program, which is no longer at its old path.
             assertMatch(shown.stdout, /% {2}spin {2}demo$/m);
             assertMatch(shown.stdout, /% {2}fib {2}demo$/m);
           },
@@ -596,7 +600,7 @@ Deno.test(
             assertEquals(found(await call("summarize")), expected);
             assertEquals(found(await call("inWorker")), expected);
             const counts: number[] = JSON.parse(await call("front"));
-            // As many as perf script prints.
+            // perf script prints the same number.
             assertEquals(counts.reduce((sum, n) => sum + n, 0), 13);
             if (trace !== undefined) {
               const files = trace.paths.map((path) => Deno.readFileSync(path).toBase64());

@@ -1,4 +1,4 @@
-/** The commands of the README, as they stand there, on a clean clone. */
+/** The commands of the README, unchanged, in a clean clone. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -21,7 +21,7 @@ function available(command: string): boolean {
 const missing = ["git", "npx"].filter((command) => !available(command)).join(", ");
 if (missing !== "") console.log(`ignored: the README's commands: no ${missing} here`);
 
-/** Runs a command in a directory, as somebody who has Deno on the PATH. */
+/** Runs a command in a directory, as a user with Deno on the PATH does. */
 async function run(
   command: string,
   cwd: string,
@@ -31,7 +31,7 @@ async function run(
   const { code, stdout, stderr } = await new Deno.Command("sh", {
     args: ["-c", command],
     cwd,
-    // INIT_CWD is npm's and Deno's word for the directory that the user is in.
+    // npm and Deno put the user's directory into INIT_CWD.
     env: { NO_COLOR: "1", INIT_CWD: cwd, PATH: `${Deno.env.get("PATH")}:${deno}`, ...env },
     stdin: "null",
     stdout: "piped",
@@ -41,20 +41,20 @@ async function run(
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-Deno.test("README: three commands, the second of which is what .ci/run runs", () => {
+Deno.test("README: has three commands, and .ci/run runs the second one", () => {
   assertEquals(commands.length, 3);
   assertMatch(ok, /^npx -y deno@[\d.]+ task ok$/);
-  // A test that ran it would run itself.
+  // A test that ran the command would run itself.
   assert(Deno.readTextFileSync(`${root}.ci/run`).includes(ok), `.ci/run does not run ${ok}`);
 });
 
 Deno.test({
-  name: "README: extract-pt and the installation work on a clean clone",
+  name: "README: extract-pt and the installation work in a clean clone",
   ignore: missing !== "",
   async fn() {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-clone-" });
     try {
-      // What is committed, and nothing else.
+      // Committed files only.
       const cloned = await run(`git clone -q "${root}" clone`, folder);
       assertEquals(cloned.code, 0, cloned.err);
       const clone = `${folder}/clone`;
@@ -69,7 +69,7 @@ Deno.test({
 
       const installed = await run(install, clone, { DENO_INSTALL_ROOT: `${folder}/root` });
       assertEquals(installed.code, 0, installed.err);
-      // From a directory with a configuration of its own, which is not the command's business.
+      // From a directory with its own configuration, which the command must ignore.
       Deno.mkdirSync(`${folder}/elsewhere`);
       Deno.writeTextFileSync(
         `${folder}/elsewhere/deno.json`,

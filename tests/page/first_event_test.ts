@@ -4,7 +4,7 @@ import { eventsRecording } from "../../fixtures/synthesize/events.ts";
 import type { ReportData } from "../../view/worker/worker_source.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
-Deno.test("view -o: the event with most samples is the first, and one of two PMUs is one", async () => {
+Deno.test("view -o: the event with most samples comes first, and one event of two PMUs is one entry", async () => {
   await inFolder(async (folder) => {
     const file = `${folder}/perf.data`;
     Deno.writeFileSync(

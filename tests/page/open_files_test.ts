@@ -1,6 +1,6 @@
 /**
- * The page that opens files by itself, from disk and from a web server, with files that are dropped, chosen
- * with the button, and chosen with keys. Drops are those of Chromium itself, with files of the disk.
+ * The page that opens files by itself, from disk and from a web server: files are dropped, chosen
+ * with the button, and chosen with keys. Chromium itself makes the drops, from files on disk.
  */
 import { assertEquals, assertMatch } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
@@ -15,7 +15,10 @@ const root = new URL("../../", import.meta.url).pathname;
 const FILE = `${root}fixtures/recorded/callchain.perf.data`;
 const PROGRAM = `${root}fixtures/demo/demo`;
 
-/** Makes `build/page/index.html` in a folder and calls back with its path and with its address on a server. */
+/**
+ * Makes `build/page/index.html` in a folder, and calls back with its path and its address on a
+ * server.
+ */
 async function withBoth(
   parts: NonNullable<Awaited<ReturnType<typeof viewParts>>>,
   use: (folder: string, addresses: readonly string[]) => Promise<void>,
@@ -54,7 +57,7 @@ async function chosen(page: Page, open: () => Promise<void>, paths: readonly str
   await (await chooser).setFiles([...paths]);
 }
 
-/** How files come to a page on which nothing is open. */
+/** The ways to open a file on an empty page. */
 const WAYS: Readonly<Record<string, (page: Page, paths: readonly string[]) => Promise<void>>> = {
   drop,
   button: (page, paths) => chosen(page, () => page.click("text=Choose files"), paths),
@@ -66,7 +69,7 @@ const WAYS: Readonly<Record<string, (page: Page, paths: readonly string[]) => Pr
     }, paths),
 };
 
-/** Waits for a profile or for an error, and says what is shown. */
+/** Waits for a profile or for an error, and returns the text shown. */
 async function shown(page: Page): Promise<readonly [string, boolean]> {
   const handle = await page.waitForFunction(() => {
     const { open, error } = (globalThis as unknown as {
@@ -86,8 +89,7 @@ async function shown(page: Page): Promise<readonly [string, boolean]> {
 const needs = ignored(await noBrowser());
 
 Deno.test({
-  name:
-    "the page opens files that are dropped or chosen, by button or keys, from disk and over http",
+  name: "the page opens dropped and chosen files, by button or keys, from disk and over http",
   ...needs,
   async fn(t) {
     const parts = await viewParts("files");
@@ -101,7 +103,7 @@ Deno.test({
               await give(page, [FILE, PROGRAM]);
               const [title, hasName] = await shown(page);
               assertMatch(title, /^callchain\.perf\.data\b/);
-              // The name is of the program that came with the recording.
+              // The name comes from the program that was opened together with the recording.
               assertEquals(hasName, true);
               assertEquals(report.errors, []);
             });

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** A flame graph of a hybrid processor in a browser: colors by PMU. */
+/** A flame graph of a hybrid processor in a browser: boxes have the colors of PMUs. */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import type { Page } from "npm:playwright-core@1.65.1";
@@ -10,7 +10,7 @@ import { inFolder, tool } from "../support/tool.ts";
 const CASES = new URL("../../fixtures/cases/", import.meta.url).pathname;
 const needs = ignored(await noBrowser());
 
-/** How many pixels of the graph have each color, most first. */
+/** Number of pixels of each color in the graph, most frequent first. */
 function colorsOf(page: Page): Promise<string[]> {
   return page.$eval(".flame-canvas", (element) => {
     const canvas = element as HTMLCanvasElement;
@@ -28,7 +28,7 @@ function colorsOf(page: Page): Promise<string[]> {
 
 Deno.test({
   name:
-    "flame, hybrid-a: boxes are colored by PMU, the legend names the PMUs, and a box says their shares",
+    "flame, hybrid-a: colors by PMU color the boxes, name the PMUs in the legend, and show their shares for a box",
   ...needs,
   fn: () =>
     inFolder(async (folder) => {
@@ -60,7 +60,7 @@ Deno.test({
           channels(a).every((value, i) => Math.abs(value - (channels(b)[i] ?? 0)) <= 2);
         const [first = "", second = ""] = await colorsOf(page);
         assert(close(first, core) || close(second, core), `${first} ${second} ${core}`);
-        // The key goes through all colorings.
+        // The key switches through all colorings.
         await page.locator(".flame-canvas").evaluate((canvas) => (canvas as HTMLElement).blur());
         await page.keyboard.press("k");
         await page.waitForFunction(() => !location.hash.includes("coloring="));

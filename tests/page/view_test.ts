@@ -1,6 +1,6 @@
 /**
- * `perfdata view` in a browser: the numbers of each view are those of the command that shows the same, and
- * the page does nothing that it should not.
+ * `perfdata view` in a browser. Each view shows the numbers of the command for the same question,
+ * and the page makes no forbidden requests.
  */
 import { fileSource } from "@perfdata/format/files";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
@@ -33,14 +33,14 @@ const FILES = ["all-cpus", "callchain", "two-events"].map((name) =>
   `${root}fixtures/recorded/${name}.perf.data`
 );
 
-/** Names for the kernel of these recordings, for all that runs here. */
+/** Symbols of the recordings' kernel, for all commands that run here. */
 const env = kernelNames();
 
 function tool(name: string, args: readonly string[]): Promise<ToolResult> {
   return runTool(name, args, { env });
 }
 
-/** Runs `perfdata view`, opens its address in a browser, and ends it as Ctrl-C does. */
+/** Runs `perfdata view`, opens its address in a browser, and ends the command as Ctrl-C does. */
 async function viewed(
   args: readonly string[],
   hash: string,
@@ -77,7 +77,7 @@ async function viewed(
   assertEquals(code, 0, await errors);
 }
 
-/** Waits until the samples are there, and what the header of a recording says; tables have none. */
+/** Waits for the samples and for the header facts of a recording. Tables have no header. */
 async function ready(page: Page, isRecording = true): Promise<void> {
   await page.waitForFunction((hasHeader) => {
     const { open } = (globalThis as unknown as {
@@ -94,7 +94,7 @@ async function json(name: string, args: readonly string[]): Promise<Record<strin
   return out.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** All rows of a list in the page, which has those in view only. */
+/** All rows of a list in the page; the document contains only the rows in view. */
 async function allRows(
   page: Page,
   selector: string,
@@ -105,12 +105,13 @@ async function allRows(
   for (let top = 0;;) {
     const [end, step] = await page.$eval(selector, (list, to) => {
       list.scrollTop = to;
-      // The head hides some of what would be in view.
+      // The table head covers some of the visible rows.
       const step = Math.max(40, list.clientHeight - 60);
       return [to + list.clientHeight >= list.scrollHeight, step] as const;
     }, top);
     top += step;
-    // The browser says with the next frame that it has scrolled; what is in view then is drawn in the one after.
+    // The browser reports the scroll with the next frame; the rows then in view are drawn in the
+    // frame after.
     await page.evaluate(async () => {
       for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame);
     });
@@ -126,14 +127,14 @@ async function allRows(
   return [...found.values()];
 }
 
-/** A name as it is shown: marked, where the file that it is from is not verified. */
+/** A name as the page shows it: marked if its file is not verified. */
 function marked(name: string, verified: unknown): string {
   return verified === false ? `${name}?` : name;
 }
 
 const needs = ignored(await noBrowser());
 
-Deno.test("the page that is served is made of what is in view/", async (t) => {
+Deno.test("the served page is made of the files in view/", async (t) => {
   const made = await viewAsset();
   if (made === undefined) return await skipped(t, "deno bundle does not work here");
   const text = made.slice(made.indexOf("= {") + 2, made.lastIndexOf(";"));
@@ -141,14 +142,14 @@ Deno.test("the page that is served is made of what is in view/", async (t) => {
 });
 
 Deno.test({
-  name: "functions have the numbers of funcs",
+  name: "functions: numbers equal those of funcs",
   ...needs,
   async fn() {
     let compared = 0;
     for (const file of FILES) {
       const rows = await json("funcs", ["--json", "--no-inline", "--sort", "dso,sym", file]);
       const first = rows[0]?.event_index;
-      // What has no name is one row of its object in the page.
+      // The page combines unnamed functions of one object into one row.
       const wanted = new Map<string, number>();
       for (const { event_index, sym, dso, period, verified } of rows) {
         if (event_index !== first) continue;
@@ -158,7 +159,7 @@ Deno.test({
         wanted.set(name, (wanted.get(name) ?? 0) + Number(period));
       }
       await inFolder(async (folder) => {
-        // Tables of it, and a comparison of these with it, show the same.
+        // Tables exported from the recording, and a comparison of the two, show the same.
         const tables = `${folder}/tables`;
         const made = await tool("export", ["parquet", "--names", "-o", tables, file]);
         assertEquals(made.code, 0, made.err);
@@ -181,7 +182,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the tree has the numbers of tree",
+  name: "tree: numbers equal those of tree",
   ...needs,
   async fn() {
     let compared = 0;
@@ -200,7 +201,7 @@ Deno.test({
       await viewed([file], `#view=tree${callers ? "&callers=1" : ""}`, async (page) => {
         await page.waitForSelector(".tree .line .row");
         await page.focus(".tree");
-        // Each line is opened in turn.
+        // The test opens each line in turn.
         for (let line = 0; line < 500; line++) {
           const state = await page.$eval(".tree", (tree) => {
             const row = document.getElementById(tree.getAttribute("aria-activedescendant") ?? "");
@@ -233,7 +234,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a record has the fields and bytes of hex; the field at the pointer is marked in both",
+  name: "record: fields and bytes equal those of hex; the field at the pointer is marked in both",
   ...needs,
   async fn() {
     const file = FILES[1] as string;
@@ -273,7 +274,7 @@ Deno.test({
           );
           compared++;
         }
-        // And the other way round.
+        // From the field to the bytes as well.
         const last = runs.length - 1;
         const at = Number(runs[last]?.offset) - start;
         await page.locator(`.hex-bytes [data-at="${at}"]`).hover();
@@ -285,7 +286,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a brush selects the samples of its time, in each view and in the address",
+  name: "brush: selects the samples of its time, in each view and in the address",
   ...needs,
   async fn() {
     const file = FILES[0] as string;
@@ -310,7 +311,7 @@ Deno.test({
         (text) => document.querySelector(".foot")?.textContent?.includes(text),
         `; ${samples} samples`,
       );
-      // The link shows the same, undo takes it back.
+      // The link shows the same; undo restores the view before.
       const link = page.url();
       await page.keyboard.press("u");
       await page.waitForFunction(() => !location.hash.includes("from="));
@@ -326,7 +327,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a report needs no server, and names with markup in it do nothing",
+  name: "report: needs no server, and markup in names has no effect",
   ...needs,
   async fn() {
     await inFolder(async (folder) => {
@@ -363,14 +364,14 @@ Deno.test({
   },
 });
 
-/** Fractions with nine digits: logarithms of two engines differ in the last ones. */
+/** Fractions with nine digits: logarithms of two engines differ in the last digits. */
 function rounded(cells: readonly string[]): string[] {
   return cells.map((cell) => /^-?\d\S*$/.test(cell) ? Number(cell).toFixed(9) : cell);
 }
 
 /**
- * Presses an arrow until the facts of a box are there: a graph that is drawn anew, once its width is known,
- * has no box in focus.
+ * Presses an arrow key until the facts of a box appear. A graph that is drawn again, once its width
+ * is known, has no focused box.
  */
 async function moveTo(page: Page, arrow: string, facts: RegExp): Promise<void> {
   for (let i = 0; i < 600; i++) {
@@ -382,7 +383,7 @@ async function moveTo(page: Page, arrow: string, facts: RegExp): Promise<void> {
 }
 
 Deno.test({
-  name: "two recordings are compared as diff compares them",
+  name: "compare: two recordings give the rows of diff",
   ...needs,
   async fn() {
     let compared = 0;
@@ -400,7 +401,7 @@ Deno.test({
           const foot = await page.locator(".foot").innerText();
           const [before, after] = [all?.before, all?.after] as { samples: number }[];
           assertStringIncludes(foot, `${before?.samples} → ${after?.samples} samples`);
-          // The other view of it has boxes, too.
+          // The flame graph of the comparison also has boxes.
           await page.selectOption("section select", "flame");
           await page.waitForFunction(() => location.hash.includes("graph=1"));
           await page.locator(".flame-canvas").focus();
@@ -413,7 +414,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "boxes in order of time and cells of the heat map select their time",
+  name: "boxes in order of time, and cells of the heat map: a click selects their time",
   ...needs,
   async fn() {
     const file = FILES[0] as string;
@@ -445,7 +446,7 @@ Deno.test({
       let column = 1e9;
       while (column > 1e4 && facts / column < 24) column /= 10;
       assertEquals([from, to], [column, 2 * column + 2 * column / 50], foot);
-      // And with the pointer: a drag from a cell to another one.
+      // A drag with the pointer from one cell to another does the same.
       const box = await page.locator(".heat").boundingBox();
       assert(box !== null);
       await page.mouse.move(box.x + 70, box.y + 40);
@@ -460,7 +461,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "what is selected is saved: a slice as slice makes it, and the formats of export",
+  name: "a saved selection equals the output of slice, and of each export format",
   ...needs,
   async fn() {
     const file = FILES[1] as string;
@@ -492,7 +493,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "reading the samples is cancelled, what is known without them stays, and it can be done again",
+    "reading the samples: cancelling keeps the facts known without samples, and reading can start again",
   ...needs,
   async fn() {
     const file = FILES[1] as string;
@@ -515,7 +516,7 @@ Deno.test({
     await withPage(
       `http://127.0.0.1:${server.addr.port}/${token}/#view=flame`,
       async (page, report) => {
-        // What it says from its first moment on.
+        // All texts that the page shows from its first moment on.
         await page.addInitScript(() => {
           const said = new Set<string>();
           Object.assign(globalThis, { said });
@@ -524,7 +525,7 @@ Deno.test({
         });
         await page.reload();
         await page.getByText("Reading: 1 bytes of 2 bytes", { exact: true }).waitFor();
-        // Samples are still being read, and the strip and the overview are there.
+        // The samples are still being read; the time strip and the overview are already shown.
         await page.waitForSelector(".strip canvas");
         await page.keyboard.press("1");
         const facts = await page.innerText(".about dl");
@@ -532,7 +533,7 @@ Deno.test({
         assertMatch(facts, /samples\s+13\b/);
         await page.keyboard.press("3");
         await page.getByRole("button", { name: "Cancel" }).click();
-        // From the next frame on, with what was known before.
+        // From the next frame on, the page shows the facts known before.
         await page.evaluate(() => new Promise(requestAnimationFrame));
         await page.evaluate(() => new Promise(requestAnimationFrame));
         assertStringIncludes(await page.innerText("main"), "The samples were not read");
@@ -543,7 +544,7 @@ Deno.test({
         );
         assert(said.length > 2);
         assertEquals(said.filter((text) => /Nothing is open/.test(text)), []);
-        // Records and the overview are there all the same.
+        // Records and the overview still work.
         await page.getByRole("link", { name: "Records" }).click();
         await page.waitForSelector(".record-list .line .row");
         await page.getByRole("link", { name: "Overview" }).click();
@@ -559,7 +560,7 @@ Deno.test({
   },
 });
 
-/** A folder in which the program of a recording is where it ran. */
+/** A folder with the program of a recording, at the path where it ran. */
 async function programFolder(folder: string, file: string): Promise<string> {
   const maps = await json("records", ["--type", "MMAP2", file]);
   const path = maps.map((map) => (map.body as { filename: string }).filename)
@@ -571,7 +572,7 @@ async function programFolder(folder: string, file: string): Promise<string> {
   return symfs;
 }
 
-/** What the page shows of the source and the instructions of a function: rows with samples. */
+/** The rows with samples of a function's source and instructions in the page. */
 async function shownCode(page: Page): Promise<{ lines: string[][]; insns: string[][] }> {
   const sampled = (rows: string[][]) =>
     rows.filter(([, count]) => !/^0?$/.test(count ?? "")).sort();
@@ -581,7 +582,7 @@ async function shownCode(page: Page): Promise<{ lines: string[][]; insns: string
 }
 
 Deno.test({
-  name: "lines and instructions of a function have the samples of annotate",
+  name: "source: lines and instructions of a function have the samples of annotate",
   ...needs,
   async fn() {
     const file = FILES[1] as string;
@@ -606,7 +607,7 @@ Deno.test({
       const flags = ["--symfs", symfs, "--source", `${root}fixtures/demo`];
       await viewed([...flags, file], "#view=source&fn=spin", async (page) => {
         assertEquals(await shownCode(page), wanted);
-        // The text of the line is there, and the instructions of the line are marked with it.
+        // The page shows the line's text, and marks the line's instructions with it.
         const [place = ""] = wanted.lines[0] ?? [];
         const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
         const row = page.locator(`.source [data-place="${place}"]`);
@@ -621,7 +622,7 @@ Deno.test({
           `${insns?.find(({ line }) => place.endsWith(`:${line}`))?.text}`.split(" ")[0] ?? "",
         );
       });
-      // A page that opens files by itself has the same from what is dropped.
+      // A page that opens files by itself shows the same for dropped files.
       const parts = await viewParts("files");
       if (parts === undefined) return;
       Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
@@ -639,7 +640,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "in each list, keys choose a line, which comes into view and is told to screen readers",
+  name: "in each list, keys select a line, scroll it into view, and announce it to screen readers",
   ...needs,
   async fn() {
     await inFolder(async (folder) => {
@@ -695,13 +696,13 @@ Deno.test({
   },
 });
 
-/** Counts something else in the page, and waits until it is there. */
+/** Selects another weight in the page, and waits until its numbers appear. */
 async function count(page: Page, weight: string): Promise<void> {
   await page.selectOption(".selection select:has(option[value=off-cpu])", weight);
   await counted(page, weight);
 }
 
-/** Waits until something is counted. */
+/** Waits until the page shows the numbers of a weight. */
 async function counted(page: Page, weight: string): Promise<void> {
   await page.waitForFunction((weight) => {
     const { opening, state, open } = (globalThis as unknown as {
@@ -712,7 +713,7 @@ async function counted(page: Page, weight: string): Promise<void> {
 }
 
 Deno.test({
-  name: "times off the CPU are those of --weight, when they are asked for and in the address",
+  name: "off-CPU times equal those of --weight, by choice in the page and by address",
   ...needs,
   async fn() {
     const file = FILES[0] as string;
@@ -731,7 +732,8 @@ Deno.test({
       };
       await viewed([file], "#view=functions&counts=off-cpu", async (page) => {
         await counted(page, "off-cpu");
-        // The recording has no call chains of switches: what stands for them, and how to record them.
+        // The recording has no call chains of switches. The page says what it shows in their place,
+        // and how to record them.
         const note = await page.innerText(".note");
         assertMatch(
           note,
@@ -742,12 +744,12 @@ Deno.test({
         assertEquals(await page.locator(".note").count(), 0);
         await count(page, "latency");
         await count(page, "period");
-        // A step back counts what was counted before.
+        // One step back restores the weight before.
         await page.keyboard.press("u");
         await counted(page, "latency");
         assertStringIncludes(page.url(), "counts=latency");
       });
-      // The flag begins with one, and a report has that alone.
+      // With the flag, the page begins with that weight; a report has only that one.
       await viewed(["--weight", "off-cpu", file], "&view=functions", async (page) => {
         await counted(page, "off-cpu");
         await compare(page);
@@ -755,7 +757,7 @@ Deno.test({
       await tool("view", ["--weight", "wall", "-o", `${folder}/report.html`, file]);
       await withPage(`${folder}/report.html#view=functions`, async (page, report) => {
         await ready(page);
-        // Nothing else can be counted without the recording.
+        // Other weights need the recording.
         assertEquals(await page.locator(".selection option[value=off-cpu]").count(), 0);
         const download = page.waitForEvent("download");
         await page.selectOption(".save select", "folded");
@@ -775,7 +777,7 @@ Deno.test({
             ".functions .line .row",
             (rows) => rows.reduce((sum, row) => sum + Number(row.getAttribute("data-self")), 0),
           );
-        // The column of `funcs` is of the same sum.
+        // The column of `funcs` contains the same sum.
         const columns = await tool("funcs", ["--latency", "--sort", "comm", "--json", file]);
         const latencies = columns.out.trim().split("\n")
           .map((line) => Number(JSON.parse(line).latency_period));
@@ -786,7 +788,7 @@ Deno.test({
         await count(page, "off-cpu");
         await page.waitForSelector(".functions .line .row");
         const { out } = await tool("export", ["--weight", "off-cpu", "folded", file]);
-        // Without the files of this machine names differ, sums do not.
+        // Without the files of this machine, names differ and sums are equal.
         const wanted = out.trim().split("\n")
           .reduce((all, line) => all + Number(line.slice(line.lastIndexOf(" "))), 0);
         assertEquals(await sum(), wanted);
@@ -798,7 +800,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a recording made here has the functions of perf report, from the first view to the last",
+  name:
+    "a recording made here: functions equal those of perf report, from the first view to the last",
   ...ignored(await noBrowser() ?? noRecording()),
   async fn() {
     await inFolder(async (folder) => {
@@ -814,7 +817,7 @@ Deno.test({
           assertEquals(found.get(name), `${period}`, name);
           compared++;
         }
-        // The loop alone is sampled for sure.
+        // Only the loop is certain to have samples.
         assert(compared >= 1 && found.has("leaf"), `${compared} functions`);
         for (const [view, shown] of Object.entries(SHOWN)) {
           await page.evaluate(
@@ -830,7 +833,7 @@ Deno.test({
   },
 });
 
-/** What of each view is there when it has something to show. */
+/** An element of each view that exists if the view shows data. */
 const SHOWN = {
   overview: ".about dd",
   timeline: ".track canvas",
@@ -841,10 +844,13 @@ const SHOWN = {
   records: ".fields .line .row",
 } as const;
 
-/** A page on which long lists are gone through in few steps. */
+/** A tall page, on which scrolling through long lists takes few steps. */
 const TALL = { viewport: { width: 1280, height: 4000 } };
 
-/** What the page shows of a part of Intel PT: functions, calls and instructions as rows of text. */
+/**
+ * The functions, calls and instructions that the page shows for a part of Intel PT, as rows of
+ * text.
+ */
 async function shownPt(
   page: Page,
   window: readonly [number, number],
@@ -871,7 +877,7 @@ async function shownPt(
 }
 
 Deno.test({
-  name: "functions, calls and instructions of a part of Intel PT are those of pt",
+  name: "Intel PT: functions, calls and instructions of a part equal those of pt",
   ...ignored(await noBrowser() ?? cannotStep()),
   async fn() {
     let compared = 0;
@@ -906,7 +912,8 @@ Deno.test({
             text(fn, depth, tid, Number(time) - Number(start), duration, insns)
           ).sort(),
         );
-        // Buffers take turns at different moments: each thread has its own order.
+        // Command and page switch between buffers at different moments, so the order is compared
+        // per thread.
         const insns = await of("--insns");
         for (const tid of new Set(insns.map(({ tid }) => tid))) {
           assertEquals(
@@ -930,7 +937,7 @@ Deno.test({
       };
       const all = await json("pt", ["--calls", "--json", file]);
       const times = all.map(({ time }) => Number(time)).sort((a, b) => a - b);
-      /** Time in which something ran: around the call that has so many of all calls before it. */
+      /** A window of time with executed code, around the call at this share of all calls. */
       const windowAt = (share: number, start: bigint): [number, number] => {
         const time = times[Math.floor(times.length * share)] as number;
         const from = 2 * Math.floor((time - Number(start)) / 2) - 4_000;
@@ -938,11 +945,11 @@ Deno.test({
       };
       await viewed([file], "#view=pt", async (page) => {
         const { start } = await factsOf(page);
-        // Little enough to be decoded at once, with the boxes of a thread.
+        // A window this short is decoded immediately, with the boxes of a thread.
         await page.waitForSelector(".pt-parts:not(.stale) .flame-canvas");
         assertEquals(await faultsOf(page), []);
         await compare(page, windowAt(0.35, start), start);
-        // A box that is zoomed to becomes the part that is in view.
+        // Zooming to a box makes it the part in view.
         await page.focus(".flame-canvas");
         for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
         await page.keyboard.press("0");
@@ -968,7 +975,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "tens of thousands of threads, with markup in their names, make no page of them",
+  name: "tens of thousands of threads with markup in their names: the document stays small",
   ...needs,
   async fn() {
     const threads = 50_000;
@@ -1010,7 +1017,7 @@ Deno.test({
             assertStringIncludes(await page.locator(".foot").innerText(), "; 1 samples");
           }
         }
-        // How many there are is said.
+        // The page shows the number of threads.
         await page.evaluate(() =>
           (globalThis as unknown as { perfdata: PageStore }).perfdata
             .set({ view: "timeline", by: "thread" })
@@ -1023,7 +1030,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a recording that is cut is shown as far as it goes, and the page says so",
+  name:
+    "a truncated recording: the page shows the readable part, and says that the rest is missing",
   ...needs,
   async fn() {
     const bytes = Deno.readFileSync(FILES[1] as string);
@@ -1054,14 +1062,14 @@ Deno.test({
 });
 
 Deno.test({
-  name: "nothing leaves a page that opens files: a proxy sees no request",
+  name: "a page that opens files makes no requests: a proxy sees none",
   ...needs,
   async fn(t) {
     const parts = await viewParts("files");
     if (parts === undefined) return await skipped(t, "deno bundle does not work here");
     let asked: string[] = [];
     const proxy = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
-      // The browser asks its maker for things of its own.
+      // Chromium itself sends requests to Google.
       if (!/google|gstatic/.test(new URL(request.url).hostname)) asked.push(request.url);
       return new Response("", { status: 502 });
     });
@@ -1083,13 +1091,13 @@ Deno.test({
           );
           await page.waitForTimeout(200);
         }
-        // Nor can a script of the page ask for something.
+        // A script in the page cannot make a request either.
         const answer = await page.evaluate(() =>
           fetch("http://example.invalid/").then(() => "answered", () => "refused")
         );
         assertEquals([answer, asked], ["refused", []]);
         assert(report.errors.every((error) => error.includes("Content Security Policy")));
-        // The proxy does count: it sees what is no part of the page.
+        // Check of the proxy: it sees a request for another site.
         await page.goto("http://example.invalid/").catch(() => {});
         assertEquals(asked.slice(0, 1), ["http://example.invalid/"]);
       }, {
@@ -1117,7 +1125,7 @@ interface PageStore {
   set(change: object): void;
 }
 
-/** What axe finds wrong with what is shown. */
+/** The problems that axe finds on the page. */
 async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   return await page.evaluate(async () => {
@@ -1134,7 +1142,7 @@ async function faultsOf(page: Page): Promise<string[]> {
 }
 
 Deno.test({
-  name: "axe finds nothing wrong with any view, dark or light",
+  name: "axe: finds no problem in any view, dark or light",
   ...needs,
   async fn() {
     for (const colorScheme of ["light", "dark"] as const) {
@@ -1168,7 +1176,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "keys lead to each view, take steps back and forth, and list themselves",
+  name: "keys: open each view, go back and forth, and list themselves",
   ...needs,
   async fn() {
     await viewed([FILES[1] as string], "", async (page) => {
@@ -1179,7 +1187,7 @@ Deno.test({
         await page.waitForTimeout(50);
         seen.push(await current());
       }
-      // Nothing is compared here: 8 stays the key of that view, and does nothing.
+      // Without a comparison, 8 stays the key of that view and does nothing.
       assertEquals(
         seen,
         ["Overview", "Timeline", "Flame graph", "Functions", "Sandwich", "Source", "Tree", "Tree"]
@@ -1190,7 +1198,7 @@ Deno.test({
       await page.waitForFunction(() => location.hash.includes("view=functions"));
       await page.keyboard.press("U");
       await page.waitForFunction(() => location.hash.includes("view=records"));
-      // What is written into a field is no key.
+      // Text typed into a field triggers no key.
       await page.keyboard.press("/");
       await page.keyboard.type("3u?");
       assertEquals(await current(), "Records");
@@ -1210,7 +1218,7 @@ Deno.test({
       const made = await tool("export", ["parquet", "--names", "-o", tables, FILES[1] as string]);
       assertEquals(made.code, 0, made.err);
       await viewed([tables, tables], "#view=tree", async (page) => {
-        // The page knows that only with its first answer.
+        // The page learns from its first answer that tables have no lines.
         await page.waitForSelector('nav a:text-is("Source")', { state: "detached" });
         for (const [key, view] of [["6", "tree"], ["9", "tree"], ["p", "tree"], ["8", "compare"]]) {
           await page.keyboard.press(key as string);
@@ -1224,7 +1232,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "sandwich and source begin with the list of functions; words are those of the field; a match is seen",
+    "sandwich and source: begin with the list of functions, use the words of the field, and show matches",
   ...needs,
   async fn() {
     await viewed([FILES[1] as string], "", async (page) => {
@@ -1253,7 +1261,7 @@ Deno.test({
       }
       await page.getByLabel("Invert").check();
       assertMatch(page.url(), /callers=1/);
-      // However narrow the page is, what was searched for is in the name.
+      // Even on a narrow page, the matching text is visible in the name.
       await page.keyboard.press("4");
       await page.setViewportSize({ width: 420, height: 800 });
       const [longest = ""] = (await page.evaluate(() =>
@@ -1393,7 +1401,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a view has the focus after a change of view by key or click: its keys work at once",
+  name: "change of view by key or click: the new view has the focus, and its keys work immediately",
   ...needs,
   async fn() {
     await viewed([FILES[1] as string], "", async (page) => {
@@ -1421,7 +1429,7 @@ Deno.test({
         await page.waitForFunction(() => /view=sandwich.*fn=/.test(location.hash));
         await page.keyboard.press("u");
         await page.waitForSelector(".functions:focus");
-        // What is written into a field goes on when the view is drawn anew.
+        // Redrawing the view does not interrupt typing in a field.
         await page.keyboard.press("/");
         await page.keyboard.type("spin");
         assertEquals(await page.inputValue(".search input"), "spin");
@@ -1432,7 +1440,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a page on disk opens what is dropped, with names from programs, and asks for nothing",
+  name: "page on disk: opens dropped files, takes names from programs, and makes no requests",
   ...needs,
   async fn(t) {
     const parts = await viewParts("files");
@@ -1440,7 +1448,7 @@ Deno.test({
     const file = FILES[1] as string;
     const program = `${root}fixtures/demo/demo`;
     await inFolder(async (folder) => {
-      // What the command says of the same program.
+      // The command's answer for the same program.
       const symfs = await programFolder(folder, file);
       const rows = await json("funcs", [
         "--json",
@@ -1474,7 +1482,7 @@ Deno.test({
         const all = await allRows(page, ".functions", ["data-fn", "data-self"]);
         const names = new Set(wanted.map(([name]) => name));
         assertEquals(all.filter(([name, self]) => names.has(name) && self !== "0").sort(), wanted);
-        // A second recording is compared with it: the older one is the base.
+        // The page compares a second recording with the first; the older one is the base.
         await page.evaluate(() =>
           (globalThis as unknown as { perfdata: PageStore }).perfdata
             .set({ view: "compare", inline: false })
@@ -1502,7 +1510,7 @@ Deno.test({
         await page.waitForFunction(() =>
           document.querySelector("section .bar")?.textContent?.includes("against older.data")
         );
-        // Records are read from the file as well.
+        // The page reads records from the file as well.
         await page.evaluate(() =>
           (globalThis as unknown as { perfdata: PageStore }).perfdata
             .set({ view: "records", record: 5 })
@@ -1512,7 +1520,7 @@ Deno.test({
         assertEquals((await allRows(page, ".fields", ["class"])).length, runs.length);
         assertEquals([report.errors, report.requests], [[], []]);
       });
-      // Dropped, and compressed as a whole.
+      // The dropped file is compressed as a whole.
       await withPage(`${folder}/index.html`, async (page, report) => {
         const stream = new Blob([Deno.readFileSync(file)]).stream()
           .pipeThrough(new CompressionStream("gzip"));

@@ -13,7 +13,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-/** Runs the tool with the permissions that its task gives it. */
+/** Runs the tool with the permissions of its task. */
 async function extract(
   args: readonly string[],
   options: { cwd?: string; stdin?: Uint8Array } = {},
@@ -27,7 +27,7 @@ const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 const names = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
-/** What is in a directory of outputs: CPU or thread, and extension, to bytes. */
+/** The files in an output directory: CPU or thread and extension, to bytes. */
 function outputs(folder: string): Map<string, Uint8Array> {
   return new Map(
     names(folder).filter((name) => !name.endsWith(".json"))
@@ -38,7 +38,7 @@ function outputs(folder: string): Map<string, Uint8Array> {
   );
 }
 
-/** One line, with the tool's name and without a stack. */
+/** Checks that standard error is one line with the tool's name, without a stack. */
 function assertOneLine(stderr: string, part: string) {
   assertMatch(stderr, /^extract-pt: [^\n]+\n$/);
   assertStringIncludes(stderr, part);
@@ -97,7 +97,7 @@ for (const { name, path, row } of corpusFiles()) {
           );
         }
       }
-      // As a stream, in pieces of the pipe's size.
+      // As a stream, in pieces as large as a pipe.
       const piped = await extract(["--all-aux", "-o", `${folder}/pipe`, "-"], {
         stdin: Deno.readFileSync(path),
       });
@@ -118,7 +118,7 @@ for (const { name, path, row } of corpusFiles()) {
 }
 
 Deno.test({
-  name: "extract-pt: the bytes are those that perf prints as packets",
+  name: "extract-pt: bytes equal those that perf prints as packets",
   ignore: perfVersion() === undefined,
   async fn() {
     const { stdout } = await new Deno.Command("sh", {
@@ -153,7 +153,7 @@ Deno.test({
   },
 });
 
-Deno.test("extract-pt: all dresses of one trace give the same bytes", () =>
+Deno.test("extract-pt: one trace in either byte order, file or pipe, gives the same bytes", () =>
   inFolder(async (folder) => {
     const made: Map<string, Uint8Array>[] = [];
     for (const dress of ["", "-be", "-pipe", "-pipe-be"]) {
@@ -169,7 +169,7 @@ Deno.test("extract-pt: all dresses of one trace give the same bytes", () =>
     for (const other of made) assertEquals(other, first);
   }));
 
-Deno.test("extract-pt: the manifest says what was lost, and what a decoder needs", async () => {
+Deno.test("extract-pt: the manifest lists lost data and all that a decoder needs", async () => {
   const path = `${fixtures}/pt-cpus.perf.data`;
   const { code, stdout } = await extract(["--list", "--json", path]);
   assertEquals(code, 0);
@@ -195,12 +195,12 @@ Deno.test("extract-pt: the manifest says what was lost, and what a decoder needs
   const pieces: { gap: number; flags: string[] }[] = second.pieces;
   assertEquals(pieces.map(({ flags }) => flags), [[], ["TRUNCATED"], ["PARTIAL", "COLLISION"]]);
   assertEquals(pieces.map(({ gap }) => gap === 0), [true, true, false]);
-  // 4096 bytes are gone, and up to 7 of padding before them count as data.
+  // 4096 bytes are lost; up to 7 bytes of padding before them count as data.
   const gap = pieces[2]?.gap ?? 0;
   assert(gap > 4096 - 8 && gap <= 4096, `${gap}`);
 });
 
-Deno.test("extract-pt: threads have files of their own", () =>
+Deno.test("extract-pt: each thread has its own files", () =>
   inFolder(async (folder) => {
     const path = `${fixtures}/pt-threads.perf.data`;
     const { code, stderr } = await extract(["-o", folder, path]);
@@ -214,7 +214,7 @@ Deno.test("extract-pt: threads have files of their own", () =>
     assertEquals(one.stdout, Deno.readFileSync(`${folder}/pt-threads.perf.data.tid1001.pt`));
   }));
 
-/** What was saved of a stream: padded after the first part, whose size is no multiple of 8. */
+/** The saved parts of a stream. The first part is padded, since its size is no multiple of 8. */
 function saved({ bytes, ends, saved }: ReturnType<typeof snapshotStream>): Uint8Array {
   const [[, third], [from, to]] = saved as [[number, number], [number, number]];
   const first = ends[0] ?? 0;
@@ -233,7 +233,7 @@ for (
     ["pt-sample", sampleStream(), 1],
   ] as const
 ) {
-  Deno.test(`extract-pt: ${name}: what was saved twice is written once`, () =>
+  Deno.test(`extract-pt: ${name}: data saved twice is written once`, () =>
     inFolder(async (folder) => {
       const path = `${fixtures}/${name}.perf.data`;
       assertEquals((await extract(["-o", `${folder}/a`, path])).stderr, "");
@@ -246,7 +246,7 @@ for (
     }));
 }
 
-Deno.test("extract-pt: from a folder below, by the name of its task", () =>
+Deno.test("extract-pt: works from a subfolder, by the name of its task", () =>
   inFolder(async (folder) => {
     Deno.mkdirSync(`${folder}/out`);
     const below = `${root}tests/checks`;
@@ -256,7 +256,7 @@ Deno.test("extract-pt: from a folder below, by the name of its task", () =>
         "../../fixtures/synthesized/pt-cpus.perf.data",
       ],
       cwd: below,
-      // As from a shell in that directory, whatever task this test runs in.
+      // As from a shell in that directory, whichever task runs this test.
       env: { NO_COLOR: "1", INIT_CWD: below },
       stdin: "null",
     }).output();
@@ -269,7 +269,7 @@ Deno.test("extract-pt: from a folder below, by the name of its task", () =>
     ]);
   }));
 
-Deno.test("extract-pt: the current folder is the default, and nothing is overwritten", () =>
+Deno.test("extract-pt: writes to the current folder by default, and overwrites nothing", () =>
   inFolder(async (folder) => {
     const path = `${fixtures}/pt-cpus.perf.data`;
     assertEquals((await extract([path], { cwd: folder })).code, 0);
@@ -283,7 +283,7 @@ Deno.test("extract-pt: the current folder is the default, and nothing is overwri
     const pipedAgain = await extract(["-"], { cwd: folder, stdin: Deno.readFileSync(path) });
     assertEquals(pipedAgain.code, 1);
     assertOneLine(pipedAgain.stderr, "stdin.cpu0.pt: exists");
-    // Longer than what is written: it must be gone.
+    // Longer than the output, so a leftover would show.
     Deno.writeFileSync(`${folder}/pt-cpus.perf.data.cpu0.pt`, new Uint8Array(1 << 16));
     assertEquals((await extract(["--force", path], { cwd: folder })).code, 0);
     assertEquals(outputs(folder).get("cpu0.pt"), made.get("cpu0.pt"));
@@ -305,7 +305,7 @@ Deno.test("extract-pt: --list and -o - write no file", () =>
     assertOneLine(piped.stderr, "-o - takes one");
   }));
 
-Deno.test("extract-pt: a closed pipe is no error", async () => {
+Deno.test("extract-pt: a closed pipe causes no error", async () => {
   const { stdout, stderr } = await new Deno.Command("sh", {
     args: [
       "-c",
@@ -320,7 +320,7 @@ Deno.test("extract-pt: a closed pipe is no error", async () => {
   assertEquals([[...stdout], text(stderr)], [[0x02, 0x82, 0x02], "0\n"]);
 });
 
-Deno.test("extract-pt: wrong usage is one line and exit code 2", async () => {
+Deno.test("extract-pt: wrong usage gives one line and exit code 2", async () => {
   for (
     const [args, part] of [
       [["a", "b"], "2 files are given"],
@@ -338,7 +338,7 @@ Deno.test("extract-pt: wrong usage is one line and exit code 2", async () => {
   }
 });
 
-Deno.test("extract-pt: --help", async () => {
+Deno.test("extract-pt: --help prints the usage", async () => {
   const { code, stdout, stderr } = await extract(["--help"]);
   assertEquals([code, stderr], [0, ""]);
   for (const flag of ["--output", "--cpu", "--tid", "--list", "--json", "--force", "--all-aux"]) {
@@ -347,7 +347,7 @@ Deno.test("extract-pt: --help", async () => {
   assert(text(stdout).split("\n").every((line) => line.length <= 100));
 });
 
-Deno.test("extract-pt: input that has no Intel PT is one line and exit code 1", () =>
+Deno.test("extract-pt: input without Intel PT gives one line and exit code 1", () =>
   inFolder(async (folder) => {
     const recorded = `${root}fixtures/recorded/callchain.perf.data`;
     Deno.writeTextFileSync(`${folder}/text`, "this is no recording at all\n");
@@ -378,7 +378,7 @@ Deno.test("extract-pt: input that has no Intel PT is one line and exit code 1", 
     assertMatch(debug.stderr, / at .*_cli\.ts:\d/);
   }));
 
-Deno.test("extract-pt: a file that was cut gives what is whole, and says what is not", () =>
+Deno.test("extract-pt: a truncated file gives its complete data, and a message", () =>
   inFolder(async (folder) => {
     const whole = Deno.readFileSync(`${fixtures}/pt-cpus.perf.data`);
     Deno.writeFileSync(`${folder}/half`, whole.subarray(0, whole.length >> 1));
@@ -400,7 +400,7 @@ Deno.test("extract-pt: a file that was cut gives what is whole, and says what is
         assertEquals(data, expected.get(key)?.subarray(0, data.length), key);
       }
     }
-    // A recording that was killed has all its data, and no size in its header.
+    // A recording of a killed perf has all its data; only its header has no size.
     const killed = whole.slice();
     killed.fill(0, 48, 56);
     Deno.writeFileSync(`${folder}/killed`, killed.subarray(0, whole.length - 800));

@@ -1,4 +1,7 @@
-/** What threads did before they got a name: in a file, and in a pipe, where the name is not known yet. */
+/**
+ * Samples of threads before the record that names them: in a file, and in a pipe, where the name is
+ * not known yet.
+ */
 import { assert, assertEquals } from "@std/assert";
 import { ptAttr } from "../../fixtures/synthesize/pt_parts.ts";
 import { asFile, asPipe, type Item, type Recording } from "../../fixtures/synthesize/recording.ts";
@@ -15,8 +18,8 @@ function dice(seed: number): (n: number) => number {
 }
 
 /**
- * Scenes of a few threads each: samples, names, and forks, many of which name a parent of another process
- * than it was of, as records do whose order is lost.
+ * Recordings of a few threads each: samples, names and forks. Many forks name a parent of another
+ * process than before, like records in lost order.
  */
 function scenes(): Recording {
   const roll = dice(7);
@@ -44,7 +47,10 @@ function scenes(): Recording {
   return { events, items, features: [] };
 }
 
-/** Samples by the first name of their thread: threads as objects, one record after the other. */
+/**
+ * Samples by the first name of their thread. An independent model: threads as objects, one record
+ * after another.
+ */
 function expected({ items }: Recording): Map<string, number> {
   interface Thread {
     readonly pid: number;
@@ -61,7 +67,7 @@ function expected({ items }: Recording): Map<string, number> {
       thread = { pid, tid, samples: 0 };
       all.push(thread);
       threads.set(tid, thread);
-      // A process has a first thread, of which nothing more may be known.
+      // A process has a main thread, even if no record describes it.
       threadOf(pid, pid);
     }
     return thread;
@@ -74,7 +80,7 @@ function expected({ items }: Recording): Map<string, number> {
       threadOf(pid, tid).samples++;
     } else if (record.name === "COMM") {
       const thread = threadOf(record.body.pid, record.body.tid);
-      // Samples after a second name count under that one.
+      // Samples after a second name count under that name.
       if (thread.name !== undefined) {
         count(thread.name, thread.samples);
         thread.samples = 0;
@@ -93,7 +99,7 @@ function expected({ items }: Recording): Map<string, number> {
   return new Map([...named].sort());
 }
 
-/** The same as the tool prints it. */
+/** Samples by name as the tool prints them. */
 async function counted(name: string, input?: Uint8Array): Promise<Map<string, number>> {
   const args = ["--sort", "comm", "--json", "--limit", "100000", name];
   const { out } = await tool("funcs", args, input === undefined ? {} : { input });
@@ -102,7 +108,7 @@ async function counted(name: string, input?: Uint8Array): Promise<Map<string, nu
   return new Map(rows.map(({ comm, samples }) => [comm, samples] as const).sort() as []);
 }
 
-Deno.test("samples before a thread's name count under it, in a file and in a pipe", async () => {
+Deno.test("samples before a thread's name count under that name, in a file and in a pipe", async () => {
   const path = Deno.makeTempFileSync({ prefix: "perfdata-names-" });
   try {
     const recording = scenes();

@@ -1,6 +1,6 @@
 /**
- * `script --itrace=G` and `L`: call chains and branch stacks of the trace for samples that were recorded
- * without, beside perf.
+ * `script --itrace=G` and `L` add call chains and branch stacks from the trace to samples recorded
+ * without them; compared with perf.
  */
 import { assert, assertEquals } from "@std/assert";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
@@ -16,7 +16,7 @@ import { perfText, perfVersion, trimmedLines } from "../support/perf.ts";
 import { tool } from "../support/tool.ts";
 import { ignored } from "../support/ignored.ts";
 
-/** Instructions from one sample to the next: no multiple of what the trace does. */
+/** Number of instructions between two samples, chosen to be no multiple of a loop in the trace. */
 const PERIOD = 331;
 
 const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[]][] = [
@@ -35,7 +35,7 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
   }, [["--itrace=GL4ce", "-F", "+brstack"], ["--itrace=L2gi500i", "-F", "time,ip,brstacksym"]]],
 ];
 
-/** Writes the trace of a program with samples of a clock; returns how many. */
+/** Writes the trace of a program with samples of a clock; returns their number. */
 async function write(path: string, options: StepOptions, variant: EncodeOptions): Promise<number> {
   const program = stepProgram(path.slice(0, path.lastIndexOf("/")), options);
   const encoded = encodeProgram(program, variant);
@@ -50,7 +50,7 @@ async function write(path: string, options: StepOptions, variant: EncodeOptions)
 }
 
 Deno.test(
-  "script adds call chains and branch stacks to samples as perf does",
+  "script --itrace=G and L: call chains and branch stacks equal perf's",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     let compared = 0;
@@ -64,7 +64,7 @@ Deno.test(
           const theirs = trimmedLines((await perfText(["script", ...args], path))?.stdout ?? "");
           const ours = trimmedLines((await tool("script", [...args, path])).out);
           for (const [i, line] of theirs.entries()) {
-            // Of entries of the PLT, perf knows few names, or takes the function before them.
+            // perf names few entries of the PLT, or gives them the function before.
             if (line === ours[i] || ours[i]?.includes("@plt")) continue;
             assertEquals(ours[i], line, `${args.join(" ")}: line ${i + 1}`);
           }
@@ -80,7 +80,7 @@ Deno.test(
   },
 );
 
-Deno.test("call chains are not added where the trace has no times", async () => {
+Deno.test("script --itrace=G: adds no call chains if the trace has no times", async () => {
   const path = new URL("../../fixtures/synthesized/pt-cpus.perf.data", import.meta.url).pathname;
   const { err } = await tool("script", ["--itrace=GZ", path]);
   assert(err.includes("G and L need times"), err);

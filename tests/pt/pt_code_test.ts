@@ -1,6 +1,6 @@
 /**
- * Where the code of a trace comes from, and who ran it: kernel code that is changed, code of a JIT
- * compiler, a thread that moves between CPUs. The recordings are made here, packet by packet.
+ * The source of a trace's code, and its thread: modified kernel code, code of a JIT compiler, a
+ * thread that moves between CPUs. The recordings are made here, packet by packet.
  */
 import { writeElf } from "../../packages/symbols/testing/elf_writer.ts";
 import { assert, assertEquals } from "@std/assert";
@@ -87,7 +87,7 @@ function mmap(filename: string, addr: bigint, len: bigint, time: bigint): Item {
   };
 }
 
-/** Instructions as `tid:address`, in the order in which they come. */
+/** Instructions as `tid:address`, in the order of decoding. */
 async function decode(
   items: readonly Item[],
   files: Partial<CodeFiles>,
@@ -135,9 +135,9 @@ const itrace = (cpu = 0, tid = PID): Item => ({
   },
 });
 
-Deno.test("pt: code of the kernel is as it was at each time (TEXT_POKE)", async () => {
+Deno.test("pt: TEXT_POKE records give the kernel code of each time", async () => {
   const base = 0xffff_ffff_8100_0000n;
-  // nop of five bytes; jmp rax. Later the nop is a jump over it.
+  // A nop of five bytes; jmp rax. Later the nop is a jump over it.
   const code = bytes("0f 1f 44 00 00 ff e0 90 ff e0");
   const late = FIRST_TSC + 1_000_000n;
   const poke: Item = {
@@ -178,7 +178,7 @@ Deno.test("pt: code of the kernel is as it was at each time (TEXT_POKE)", async 
   assertEquals(errors, 0);
 });
 
-/** A jitdump file with code at one address, each from a time on. */
+/** A jitdump file: several codes at one address, each from its own time on. */
 function jitdump(
   codes: readonly { time: bigint; address: bigint; code: Uint8Array }[],
 ): Uint8Array {
@@ -210,7 +210,7 @@ function jitdump(
   return Uint8Array.from(parts.flatMap((part) => [...part]));
 }
 
-Deno.test("pt: code of a JIT compiler by time", async () => {
+Deno.test("pt: code of a JIT compiler depends on the time", async () => {
   const at = 0x7000_0000n;
   const late = FIRST_TSC + 1_000_000n;
   const dump = jitdump([
@@ -221,7 +221,7 @@ Deno.test("pt: code of a JIT compiler by time", async () => {
   const trace = encodePackets([
     ...psb(FIRST_TSC, at),
     ip("TIP", at),
-    // A mapping shows that something has changed, as each does that a compiler makes.
+    // A mapping signals a change of the code, as a mapping by a compiler does.
     ...psb(late, at),
     ip("TIP", at),
   ]);
@@ -246,7 +246,7 @@ Deno.test("pt: code of a JIT compiler by time", async () => {
   assertEquals(errors, 0);
 });
 
-Deno.test("pt: a thread that moves from one CPU to another, and back", async () => {
+Deno.test("pt: a thread that moves from one CPU to another and back keeps its instructions", async () => {
   const [a, b] = [0x40_1000n, 0x40_2000n];
   const code = new Uint8Array(0x3000);
   code.set(bytes("90 ff e0"), 0x1000);
@@ -300,20 +300,21 @@ Deno.test("pt: a thread that moves from one CPU to another, and back", async () 
 });
 
 /**
- * A host enters a guest and leaves it, twice: both have code at one address, the guest a longer one.
+ * A host that enters a guest and leaves it, twice. Both have code at one address; the guest's code
+ * is longer.
  *
- * The second time, the PSB is in the guest: its PSB+ says so.
+ * The second time, the PSB lies in the guest, and its PSB+ says so.
  */
 function guestTrace(at: bigint): Uint8Array {
   const pip = (nr: boolean): Packet => ({ type: "PIP", cr3: nr ? 0x5000n : 0x4000n, nr });
   const t = (n: bigint) => FIRST_TSC + n * 1_000_000n;
   return encodePackets([
     ...psb(t(1n), at),
-    // vmlaunch ends the host's code; it leads to where the guest was.
+    // vmlaunch ends the host's code and leads to the guest's address.
     pip(true),
     ip("TIP", at),
     ip("TIP", at),
-    // A VM exit is asynchronous: where it was, and where it leads to.
+    // A VM exit is asynchronous: the FUP gives its source, the TIP its target.
     ip("FUP", at + 1n),
     pip(false),
     ip("TIP", at + 0x10n),
@@ -339,7 +340,7 @@ const HOST_CODE = bytes("90 0f 01 c2 90 90 90 90 90 90 90 90 90 90 90 90 90 ff e
 /** nop; nop; jmp rax. */
 const GUEST_CODE = bytes("90 90 ff e0");
 
-Deno.test("pt: a guest's code is not the host's at the same address", async () => {
+Deno.test("pt: a guest's code differs from the host's at the same address", async () => {
   const items = [
     ...START,
     itrace(),
@@ -350,12 +351,12 @@ Deno.test("pt: a guest's code is not the host's at the same address", async () =
   const insns = (...low: string[]) => low.map((digit) => `${PID}:810000${digit}`);
   const [of, left] = [insns("00", "01", "02"), insns("10", "11")];
   const both = await decode(items, {}, host, guest);
-  // Up to where the exit came from: one nop of the guest.
+  // Up to the source of the exit: one nop of the guest.
   const exit = insns("00");
   const once = [...insns("00", "01"), ...of, ...exit, ...left];
   assertEquals(both.insns, [...once, ...once]);
   assertEquals(both.errors, 0);
-  // What is not at hand is an error, and never decoded with the code of the other.
+  // Missing code is an error; the decoder never uses the other side's code.
   const hostOnly = await decode(items, {}, host);
   assertEquals(hostOnly.insns.filter((insn) => insn.endsWith("02")), []);
   assertEquals(hostOnly.insns.slice(0, 2), insns("00", "01"));
@@ -365,20 +366,20 @@ Deno.test("pt: a guest's code is not the host's at the same address", async () =
   assert(guestOnly.errors > 0);
 });
 
-Deno.test("pt: packets lost between a PIP and its address leave the code of the right side", async () => {
+Deno.test("pt: if packets between a PIP and its address are lost, code is still of the right side", async () => {
   const host = memoryImages(bytesSource(HOST_CODE), GUEST_AT);
   const guest = memoryImages(bytesSource(GUEST_CODE), GUEST_AT);
   const pip = (nr: boolean): Packet => ({ type: "PIP", cr3: nr ? 0x5000n : 0x4000n, nr });
   const insns = (...low: string[]) => low.map((digit) => `${PID}:810000${digit}`);
   let cases = 0;
-  // Tracing goes on at once, or later.
+  // Tracing resumes immediately, or later.
   for (const again of ["FUP", "TIP.PGE"] as const) {
     for (const enters of [true, false]) {
       const at = enters ? GUEST_AT : GUEST_AT + 0x10n;
       const [start, tsc, mode, ...rest] = psb(FIRST_TSC, GUEST_AT);
       const trace = encodePackets([
         ...[start, tsc, pip(!enters), mode, ...rest] as Packet[],
-        // A VM exit has come from somewhere.
+        // A VM exit has a source address.
         ...(enters ? [] : [ip("FUP", GUEST_AT + 1n)]),
         pip(enters),
         { type: "OVF" },
@@ -390,7 +391,7 @@ Deno.test("pt: packets lost between a PIP and its address leave the code of the 
       const found = await decode(items, {}, host, guest);
       const once = enters ? insns("00", "01", "02") : insns("10", "11");
       assertEquals(found.insns.slice(-2 * once.length), [...once, ...once], `${again} ${enters}`);
-      // Before it, nothing of the other side: the address that the branch led to was lost.
+      // Before the loss, no instruction of the other side: the target of the branch was lost.
       const before = found.insns.slice(0, -2 * once.length);
       const of = enters ? insns("00", "01") : insns("00");
       assertEquals(before, of.slice(0, before.length), `${again} ${enters}`);
@@ -416,7 +417,7 @@ function guestKernel(): Uint8Array {
   return file(BigInt(at));
 }
 
-Deno.test("pt --guest-image: with any number of threads, and what is said without it", async () => {
+Deno.test("pt --guest-image: works with any number of threads; without it, the error names the option", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-guest-" });
   try {
     const recording = {
@@ -462,7 +463,7 @@ Deno.test("pt --guest-image: with any number of threads, and what is said withou
   }
 });
 
-Deno.test("pt: code of the kernel from its file, where the running kernel had it", async (t) => {
+Deno.test("pt: kernel code comes from the file, relocated to the running kernel's addresses", async (t) => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-kernel-" });
   try {
     const linked = 0xffff_ffff_8100_0000n;
@@ -533,7 +534,7 @@ f: inc %eax
   }
 });
 
-Deno.test("pt: a trace without branches is said to have events alone", async () => {
+Deno.test("pt: a trace without branches is reported to have only events", async () => {
   const items = [
     ...START,
     itrace(),

@@ -1,4 +1,4 @@
-/** Core clocks of a trace: those of the CYC packets, by function and by call. */
+/** Core clocks of a trace, those of its CYC packets, by function and by call. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decodePackets } from "@perfdata/intel-pt";
 import { type EncodedSteps, type EncodeOptions, TICKS } from "../../fixtures/stepped/encode.ts";
@@ -66,13 +66,14 @@ Deno.test(
       let functions = 0;
       for (const { name, insns, cycles = 0 } of rows) {
         if (insns < 2000) continue;
-        // A packet of six branches is after the code of five of them, which may be of other functions.
+        // A packet of six branches comes after the code of five of them, which may belong to other
+        // functions.
         assert(Math.abs(cycles / insns / OF_INSN - 1) < 0.3, `${name}: ${cycles} of ${insns}`);
         functions++;
       }
       let calls = 0;
       for (const { function: name, insns, cycles = 0 } of await rowsOf(["--calls"], cwd)) {
-        // No shorter than the distance of packets, and without a system call.
+        // Only calls longer than the distance between packets, without a system call.
         if (insns < 1000 || !/^(fib|deep|even|odd)$/.test(name ?? "")) continue;
         assert(Math.abs(cycles / insns / OF_INSN - 1) < 0.15, `${name}: ${cycles} of ${insns}`);
         calls++;
@@ -98,7 +99,7 @@ Deno.test("pt: a trace without CYC packets has no cycles", ignored(cannotStep())
 });
 
 Deno.test(
-  "pt: as many cycles as perf counts",
+  "pt: the number of cycles equals perf's",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     await withTrace(VARIANT, async (cwd) => {
@@ -123,7 +124,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script --itrace=y: core clocks of what ran up to each branch with a packet",
+  "script --itrace=y: each branch with a packet has the core clocks since the last one",
   ignored(cannotStep()),
   async () => {
     await withTrace(VARIANT, async (cwd, { bytes }) => {
@@ -139,14 +140,14 @@ Deno.test(
         if (Number(period) === Number(insns) * OF_INSN) exact++;
         sum += Number(period);
       }
-      // Each instruction took as long as any other; a packet may count an instruction of its neighbor's.
+      // All instructions take equally long; a packet may count an instruction of its neighbor's.
       assert(exact > 0.98 * ours.length, `${exact} of ${ours.length}`);
       const all = clocksOf(bytes);
       assert(
         ours.length > 500 && sum <= all && sum > 0.9 * all,
         `${ours.length}: ${sum} of ${all}`,
       );
-      // Fewer samples have the same core clocks, up to the last of them.
+      // Fewer samples have the same total of core clocks, up to the last sample.
       const few = await tool("script", ["--itrace=y20i", "-F", "period", path]);
       const periods = few.out.trim().split(/\s+/).map(Number);
       const fewer = periods.reduce((total, n) => total + n, 0);
@@ -154,7 +155,7 @@ Deno.test(
         periods.length > 10 && periods.length < ours.length && fewer <= sum && fewer > 0.8 * sum,
       );
       if (perfVersion() === undefined) return;
-      // perf 6.1 has no such samples, but says the same of the instructions that have them.
+      // perf 6.1 has no such samples, but prints the same clocks for the instructions at them.
       const { stdout } = await new Deno.Command("perf", {
         args: ["script", "-i", "perf.data", "--itrace=i0ns", "--ns", "-F", "time,ip,ipc"],
         cwd,
@@ -172,7 +173,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script --itrace=y prints what perf 6.12 prints",
+  "script --itrace=y: output equals perf 6.12's",
   ignored(cannotStep() ?? noNewerPerf()),
   async () => {
     await withTrace(VARIANT, async (cwd) => {
@@ -197,7 +198,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script --itrace=y of a trace without CYC packets is refused",
+  "script --itrace=y: a trace without CYC packets is refused",
   ignored(cannotStep()),
   async () => {
     await withTrace({ ...VARIANT, cyc: false }, async (cwd) => {

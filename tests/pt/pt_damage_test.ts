@@ -1,6 +1,6 @@
 /**
- * Damaged Intel PT: how many instructions are lost, and how many are found that did not run, beside libipt and
- * perf on the same bytes. The truth are the steps of a program that ptrace stepped through.
+ * Damaged Intel PT: numbers of lost instructions and of wrong instructions, compared with libipt
+ * and perf on the same bytes. The correct instructions are the steps of a program under ptrace.
  */
 import { bytesRange, fixedSpace } from "@perfdata/intel-pt";
 import { assert } from "@std/assert";
@@ -26,20 +26,22 @@ const VARIANTS: readonly EncodeOptions[] = [
 /** Damaged traces of each kind. */
 const ROUNDS = 12;
 
-/** Instructions of the truth that a decoder has not found, and those that it has found in their place. */
+/**
+ * Counts of the correct instructions that a decoder missed, and of the wrong ones that it found.
+ */
 class Loss {
   lost = 0;
   others = 0;
   of = 0;
 
-  /** Compares what is between the first and the last difference. */
+  /** Compares the range between the first and the last difference. */
   add(truth: BigUint64Array, found: BigUint64Array): void {
     const least = Math.min(truth.length, found.length);
     let before = 0;
     while (before < least && truth[before] === found[before]) before++;
     let after = 0;
     while (after < least - before && truth.at(-1 - after) === found.at(-1 - after)) after++;
-    // In between, what comes back in order counts as found.
+    // In this range, an instruction counts as found if it comes in the right order.
     const rest = found.subarray(before, found.length - after);
     let at = before;
     let right = 0;
@@ -59,7 +61,7 @@ class Loss {
   }
 }
 
-/** A trace with some bytes that are others. */
+/** A trace with some bytes changed. */
 function* damaged(
   { bytes }: EncodedSteps,
   numbers: Numbers,
@@ -68,7 +70,7 @@ function* damaged(
     const wrong = bytes.slice();
     for (let i = 0; i <= round % 3; i++) {
       const at = 100 + numbers.below(bytes.length - 100);
-      // A bit, a byte, or a run of them.
+      // Changes a bit, a byte, or a run of bytes.
       if (i === 0) wrong[at] = (wrong[at] as number) ^ 1 << numbers.below(8);
       else if (i === 1) wrong[at] = numbers.below(256);
       else wrong.fill(0xff, at, at + 16);
@@ -104,7 +106,7 @@ function asWords({ buffer, byteOffset, length }: Uint8Array): BigUint64Array {
 }
 
 Deno.test(
-  "Flow: of damaged traces, fewer instructions are lost than by libipt",
+  "Flow: in damaged traces, fewer instructions are lost than by libipt",
   ignored(cannotStep()),
   async (t) => {
     await inFolder(async (folder, program) => {
@@ -144,7 +146,7 @@ Deno.test(
 );
 
 Deno.test(
-  "Flow: of damaged traces, no more instructions are lost than by perf",
+  "Flow: in damaged traces, no more wrong instructions are found than by perf",
   ignored(cannotStep() ?? noPerf()),
   async () => {
     await inFolder(async (folder, program) => {
@@ -171,7 +173,8 @@ Deno.test(
       console.log(`${n - 1} traces: ${ours}\nperf: ${theirs}`);
       assert(theirs.lost > 0, "nothing was damaged");
       assert(ours.lost < theirs.lost + ours.of / 100, `${ours}; perf: ${theirs}`);
-      // A target with a wrong bit inside is a place like others: nobody can know it, and perf follows it, too.
+      // A target address with a wrong bit looks like any other; no decoder can detect it, and perf
+      // follows it, too.
       assert(ours.others < theirs.others + ours.of / 500, `${ours}; perf: ${theirs}`);
     });
   },

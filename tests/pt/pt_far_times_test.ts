@@ -1,6 +1,7 @@
 /**
- * Times above 2^53 ns (the clock of the day, an uptime of more than 104 days) in every text that is made of a
- * trace: those of a recording whose clock is ahead are those of the recording, and so much more.
+ * Times above 2^53 ns (CLOCK_REALTIME, an uptime of more than 104 days) in every text made from a
+ * trace. A recording with a later clock gives the texts of the original, with all times later by
+ * the same amount.
  */
 import { assert, assertEquals } from "@std/assert";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";
@@ -11,14 +12,17 @@ import { ignored } from "../support/ignored.ts";
 import { perfText, perfVersion } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
-/** Ahead by how many ns: in the year 2023, past 2^53, and nearly where a signed number ends. */
+/**
+ * Offsets of the clock in ns: the year 2023, just past 2^53, and just below the largest signed
+ * number.
+ */
 const AHEAD: readonly bigint[] = [
   1_700_000_000_123_456_789n,
   2n ** 53n + 4_321n,
   9_200_000_000_999_999_999n,
 ];
 
-/** Commands with times to the nanosecond in what they print. */
+/** Commands that print times to the nanosecond. */
 const EXACT: readonly (readonly [string, ...string[]])[] = [
   ["pt", "--calls"],
   ["pt", "--calls", "--json"],
@@ -38,7 +42,7 @@ const EXACT: readonly (readonly [string, ...string[]])[] = [
   ["export", "--pt", "-o", "-", "chrome"],
 ];
 
-/** Commands that print no time, or only distances. */
+/** Commands that print no time, or only durations. */
 const SAME: readonly (readonly [string, ...string[]])[] = [
   ["pt"],
   ["pt", "--json"],
@@ -55,7 +59,7 @@ const TIMES = [
   /(?<="time":)(\d+)(?!\d|,"insns")/g,
 ] as const;
 
-/** A text with all of its times later; counts them. */
+/** Adds an offset to all times of a text, and counts them. */
 function later(text: string, by: bigint, count: { times: number }): string {
   const moved = TIMES.reduce(
     (text, pattern) =>
@@ -70,13 +74,13 @@ function later(text: string, by: bigint, count: { times: number }): string {
   return moved;
 }
 
-/** Lines without the spaces that only align them: longer times need more. */
+/** Lines without alignment spaces: longer times need more of them. */
 function linesOf(text: string): string[] {
   return text.split("\n").map((line) => line.replace(/ +/g, " ").trim());
 }
 
 Deno.test(
-  "times above 2^53 ns are exact in every text of a trace",
+  "times above 2^53 ns: exact in every text of a trace",
   ignored(cannotStep()),
   async () => {
     await inFolder(async (folder) => {
@@ -105,7 +109,7 @@ Deno.test(
       for (const [i, by] of AHEAD.entries()) {
         const far = await write(`far${i}`, by);
         for (const [command, ...args] of EXACT) {
-          // One distance of clocks is enough for texts that are made by the same lines of code.
+          // One offset is enough for texts that the same code prints.
           if (i > 0 && args.includes("--json")) continue;
           const expected = linesOf(later(await run(command, args, near), by, count));
           const printed = linesOf(await run(command, args, far));
@@ -118,7 +122,7 @@ Deno.test(
           assertEquals(await run(command, args, far), await run(command, args, near));
         }
       }
-      // The part that is asked for is that of the clock.
+      // The requested part is in times of the clock.
       const all = (await run("pt", ["--events"], near)).trimEnd().split("\n");
       const [first = "", last = ""] = [all[10], all.at(-10)].map((line) =>
         /\d+\.\d{9}/.exec(line ?? "")?.[0]
@@ -136,7 +140,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script prints times above 2^53 ns of a trace as perf does",
+  "script: times above 2^53 ns of a trace equal perf's",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     await inFolder(async (folder) => {

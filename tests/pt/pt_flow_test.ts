@@ -1,6 +1,4 @@
-/**
- * Intel PT to instructions: programs that ptrace stepped through, and real traces with their code.
- */
+/** Intel PT to instructions: programs stepped with ptrace, and real traces with their code. */
 import { assert, assertEquals } from "@std/assert";
 import {
   bytesRange,
@@ -56,7 +54,7 @@ function codeOf(program: SteppedProgram): CodeSpace {
 }
 
 Deno.test(
-  "Flow: the instructions of stepped programs, exactly",
+  "Flow: stepped programs give exactly their instructions",
   ignored(cannotStep()),
   async () => {
     let traces = 0;
@@ -86,7 +84,7 @@ Deno.test(
 );
 
 Deno.test(
-  "Flow: programs are stepped in the same way, whatever the environment and the folder",
+  "Flow: programs take the same steps in any environment and folder",
   ignored(cannotStep()),
   async () => {
     for (const options of PROGRAMS.slice(1)) {
@@ -108,12 +106,12 @@ Deno.test(
 );
 
 Deno.test(
-  "Flow: perf finds the same instructions in the traces of stepped programs",
+  "Flow: instructions of stepped programs equal perf's",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     let insns = 0;
-    // Not `modes`: perf 6.1 takes the width of code from the file that it is in. And it needs times to
-    // distinguish two processes.
+    // Without `modes`, since perf 6.1 takes the width of code from its file. With times, which perf
+    // needs to distinguish two processes.
     const cases: readonly [StepOptions, EncodeOptions][] = [
       [{ program: "calls", flags: ["-O1"] }, {
         psbEvery: 700,
@@ -150,7 +148,7 @@ Deno.test(
   },
 );
 
-Deno.test("Flow: real traces have the instructions that perf counted in them", () => {
+Deno.test("Flow: real traces have the number of instructions that perf counted in them", () => {
   // The numbers are those that perf 6.1 prints for these traces; see the corpus.
   const known = { foo: 117_967, Unzip: 149_576, qemu: 9_635_736, icelake_tip: 15 };
   for (const [name, insns] of Object.entries(known)) {
@@ -158,14 +156,14 @@ Deno.test("Flow: real traces have the instructions that perf counted in them", (
     if (trace === undefined) continue;
     const { ips, errors, decoder } = listFlow(trace.bytes, { space: trace.space });
     assertEquals(ips.length, insns, name);
-    // The one overflow of the processor is in the trace itself.
+    // The trace itself contains the processor's one overflow.
     assertEquals(errors.length, name === "qemu" ? 1 : 0, `${name}: ${errors[0]}`);
     assertEquals(decoder.counts.errors[FlowError.OVERFLOW], name === "qemu" ? 1 : 0);
   }
 });
 
 Deno.test(
-  "Flow: real traces have the instructions that perf finds, one by one",
+  "Flow: real traces give perf's instructions, one by one",
   ignored(noPerf()),
   async () => {
     let insns = 0;
@@ -186,7 +184,7 @@ Deno.test(
   },
 );
 
-Deno.test("Flow: real traces have the instructions that libipt finds, one by one", async (t) => {
+Deno.test("Flow: real traces give libipt's instructions, one by one", async (t) => {
   await inFolder(async (folder) => {
     const source = new URL("../../fixtures/stepped/libipt.c", import.meta.url).pathname;
     const program = `${folder}/libipt`;
@@ -219,13 +217,13 @@ Deno.test("Flow: real traces have the instructions that libipt finds, one by one
 });
 
 Deno.test(
-  "Flow: after bytes that are no packet, decoding goes on before the next PSB, and not elsewhere",
+  "Flow: after bytes that are no packet, decoding resumes before the next PSB, at a safe place only",
   ignored(cannotStep()),
   () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-flow-" });
     try {
       const program = stepProgram(folder, { program: "calls", flags: ["-O1", "-static"] });
-      // One PSB in all: a decoder that waits for the next one loses half on average.
+      // With one PSB in total, a decoder that waits for the next one loses half on average.
       const { bytes, truth } = encodeProgram(program, { psbEvery: 10_000_000 });
       const space = codeOf(program);
       let seed = 11;
@@ -262,7 +260,7 @@ Deno.test(
   },
 );
 
-Deno.test("Flow: mutated packets and code end in counted errors, in bounded time", async (t) => {
+Deno.test("Flow: mutated packets and code give counted errors, in bounded time", async (t) => {
   const trace = corpusTrace("foo") ?? corpusTrace("Unzip");
   if (trace === undefined) return await skipped(t, "no trace of the corpus");
   let seed = 7;
@@ -287,7 +285,7 @@ Deno.test("Flow: mutated packets and code end in counted errors, in bounded time
     while (packets.next() > PacketKind.END) n++;
     assert(found <= n);
   }
-  // Pages that are missing, and pages of other bytes.
+  // Pages that are missing, and pages with other bytes.
   for (let round = 0; round < 20; round++) {
     const wild = new Uint8Array(4096).map(() => random(256));
     const { find } = trace.space;

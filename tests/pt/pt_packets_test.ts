@@ -1,5 +1,6 @@
 /**
- * What ran, from packets alone: the addresses are those that perf finds, and no time is more than there was.
+ * Executed objects from packets alone: addresses equal perf's, and times never exceed the duration
+ * of the trace.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decodePackets } from "@perfdata/intel-pt";
@@ -42,7 +43,7 @@ async function packets(path: string, ...flags: string[]): Promise<{ rows: Row[];
   return { rows: out.trimEnd().split("\n").map((line) => JSON.parse(line)), err };
 }
 
-/** How often perf sees an address in each object, by thread. */
+/** Number of addresses that perf reports in each object, by thread. */
 async function perfCounts(path: string): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const { stdout = "" } =
@@ -89,7 +90,7 @@ async function eachCase(
 }
 
 Deno.test(
-  "pt --packets: addresses by thread and object are those that perf finds",
+  "pt --packets: addresses by thread and object equal perf's",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     let addresses = 0;
@@ -104,7 +105,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt --packets: times sum to what there was, and shares are those of the packets",
+  "pt --packets: times sum to the duration of the trace, and shares are those of the packets",
   ignored(cannotStep()),
   async () => {
     await eachCase(async (path, { bytes, turns, truthStep }) => {
@@ -116,7 +117,7 @@ Deno.test(
       }
       const time = sum(objects, (row) => row.time);
       assert(Math.abs(time - sum(points, (row) => row.time)) < 1);
-      // One CPU: all threads together have no more than passed.
+      // On one CPU, the times of all threads never exceed the elapsed time.
       const last = Math.max(...turns.map(({ end }) => end), truthStep.at(-1) ?? 0);
       const span = Number(timeOf(tscOf(last)) - timeOf(tscOf(0)));
       assert(time <= span && time > span / 4, `${time} of ${span} ns`);
@@ -134,7 +135,7 @@ Deno.test(
       }
       const share = (100 * known / all).toFixed(1);
       assertStringIncludes(err, `from packets: ${share}% of ${all} branches have an address`);
-      // Parts are parts of the whole.
+      // The times of a part never exceed those of the whole.
       const [thread] = objects;
       const part = await packets(path, "--tid", String(thread?.tid));
       assertEquals(
@@ -146,7 +147,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt prints what packets alone say where there is no code",
+  "pt: without code, prints the answer from packets alone",
   ignored(cannotStep()),
   async () => {
     await eachCase(async (path) => {
@@ -171,13 +172,13 @@ Deno.test(
 const REAL = corpusFiles().find(({ path }) => path.endsWith("perf.data.intel_pt-4.14"));
 
 Deno.test(
-  "pt --packets: a real trace of a machine that is out of reach",
+  "pt --packets: reads a real trace from a machine that is out of reach",
   ignored(REAL === undefined ? "no corpus" : perfVersion() === undefined ? "no perf" : undefined),
   async () => {
     const path = REAL?.path ?? "";
     const theirs = await perfCounts(path);
     const ours = ourCounts((await packets(path)).rows);
-    // perf names what is not mapped and the kernel in other words.
+    // perf uses other names for unmapped addresses and for the kernel.
     const named = (counts: ReadonlyMap<string, number>) =>
       sorted(counts).filter(([key]) => /\.so|coreutils/.test(key));
     assertEquals(named(ours), named(theirs));

@@ -1,6 +1,6 @@
 /**
- * PTWRITE payloads and changed clock ratios among the packets of stepped programs: the lines are those of perf,
- * and the payloads are, bit by bit, what was written into the trace.
+ * PTWRITE payloads and changes of the clock ratio among the packets of stepped programs. The lines
+ * equal perf's; the payloads equal, bit by bit, the values written into the trace.
  */
 import { decodePackets, encodePackets, type Packet } from "@perfdata/intel-pt";
 import { assert, assertEquals } from "@std/assert";
@@ -16,7 +16,7 @@ const cannot = cannotStep();
 const BEFORE = new Set(["TNT", "TIP", "TIP.PGE", "PSB"]);
 const AFTER = new Set(["TNT", "TIP", "TIP.PGE", "TIP.PGD", "PSBEND", "MTC"]);
 
-/** perf prints what is text as such. */
+/** Payloads that perf prints as text. */
 const TEXTS = [
   "hello",
   "abcdefgh",
@@ -31,12 +31,14 @@ const TEXTS = [
   "\xe9t",
 ];
 
-/** The payload of which these are the bytes. */
+/** The payload with these bytes. */
 function textOf(text: string): bigint {
   return [...text].reduce((sum, c, i) => sum | BigInt(c.charCodeAt(0)) << BigInt(8 * i), 0n);
 }
 
-/** Puts PTWRITE packets and changes of the clock ratio between the packets; returns the payloads. */
+/**
+ * Puts PTWRITE packets and changes of the clock ratio between the packets; returns the payloads.
+ */
 function sprinkle(bytes: Uint8Array, numbers: Numbers): { bytes: Uint8Array; payloads: bigint[] } {
   const packets: Packet[] = [];
   const payloads: bigint[] = [];
@@ -66,7 +68,7 @@ function sprinkle(bytes: Uint8Array, numbers: Numbers): { bytes: Uint8Array; pay
 }
 
 Deno.test({
-  name: "script: payloads of PTWRITE are exact, and changed clock ratios are where perf has them",
+  name: "script: PTWRITE payloads are exact, and changes of the clock ratio have perf's place",
   ignore: cannot !== undefined || perfVersion() === undefined,
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-payload-" });

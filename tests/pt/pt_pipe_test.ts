@@ -1,6 +1,6 @@
 /**
- * Intel PT through pipes: what `script` and `pt` print of a file is what they print of the same recording in
- * pipe format, from a file or from stdin, and of the file as it arrives through stdin.
+ * Intel PT through pipes: `script` and `pt` print the same for a file, for the same recording in
+ * pipe format (from a file or from stdin), and for the file through stdin.
  */
 import { assert, assertEquals } from "@std/assert";
 import { cannotStep, encodeOnCpus, stepProgram } from "../../fixtures/stepped/program.ts";
@@ -22,13 +22,13 @@ const RUNS: readonly (readonly [string, ...string[]])[] = [
   ["pt", "--calls"],
 ];
 
-/** What is said, without the name of the file. */
+/** A message without the name of the file. */
 function said(text: string, name: string): string {
   return text.replaceAll(name, "FILE").replaceAll(/^(\w+): -:/gm, "$1: FILE:");
 }
 
 Deno.test({
-  name: "pt and script: a pipe, a file in pipe format and a file say the same",
+  name: "pt and script: a pipe, a file in pipe format and a file give the same output",
   ignore: cannotStep() !== undefined,
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-pipe-" });
@@ -74,7 +74,7 @@ Deno.test({
   },
 });
 
-Deno.test("script: tracepoints have their text, however the recording arrives", async () => {
+Deno.test("script: tracepoints have their text from a file and from a pipe", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-trace-pipe-" });
   try {
     const items = Array.from({ length: 100 }, (_, i) => {

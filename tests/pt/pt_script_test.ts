@@ -1,6 +1,6 @@
 /**
- * `script` of recordings with Intel PT: the text of perf, line by line, of programs that were stepped
- * through, and of real traces.
+ * `script` of recordings with Intel PT: the text equals perf's line by line, for stepped programs
+ * and for real traces.
  */
 import { assert, assertEquals } from "@std/assert";
 import { HEADER_EVENT_DESC, PERF_SAMPLE_ADDR } from "@perfdata/format/constants";
@@ -27,7 +27,7 @@ import { noPerf, perfText, perfVersion, trimmedLines } from "../support/perf.ts"
 import { tool } from "../support/tool.ts";
 import { ignored } from "../support/ignored.ts";
 
-/** Of packets alone. */
+/** Options that decode packets alone. */
 const QUICK = [
   ["--itrace=iq", "--ns", "-F", "+flags"],
   ["--itrace=ibqewxpI"],
@@ -51,7 +51,7 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
     { psbEvery: 3000, tsc: true, mtc: true, aborts: true },
     [
       ["--itrace=i50igxbe", "-F", "+flags"],
-      // An abort leads somewhere.
+      // An abort has a target.
       ["--itrace=xe", "-F", "+flags,+addr"],
       ["--itrace=xgq", "-F", "+flags,+addr"],
       ...QUICK,
@@ -62,7 +62,7 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
     { ...TIMED, psbEvery: 2000 },
     [
       ["--itrace=i1usbe", "-F", "+flags,+addr"],
-      // Most ways between packets have no sample.
+      // Most intervals between packets have no sample.
       ["--itrace=i3us", "--ns", "-F", "+flags"],
       ["--itrace=i20usgcr", "--ns"],
       ["--itrace=i777i", "-F", "+flags,+addr"],
@@ -70,7 +70,7 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
       ["--call-trace"],
       ["--itrace=i100il4gbe", "-F", "+brstack,+flags"],
       ["--itrace=i500il,100Z", "-F", "ip,sym,brstacksym"],
-      // Instructions and core clocks, of branches, of some of them, and of instructions.
+      // Instructions and core clocks: of all branches, of some branches, and of instructions.
       ["--itrace=bei7ix", "--ns", "-F", "+ipc"],
       ["--itrace=i77i", "-F", "+ipc,+insn"],
       ["--itrace=cr", "-F", "ip,addr,ipc,flags"],
@@ -79,7 +79,10 @@ const CASES: readonly [StepOptions, EncodeOptions, readonly (readonly string[])[
   ],
 ];
 
-/** The recording as one of what is no kernel code, with short names: how long they are says how lines begin. */
+/**
+ * The recording with events that exclude the kernel and have short names. The length of the names
+ * determines the beginning of each line.
+ */
 function ofUserCode(recording: Recording): Recording {
   const events = recording.events.map(({ attr, ids }) => ({
     attr: { ...attr, flags: { ...attr.flags, exclude_kernel: true } },
@@ -93,7 +96,7 @@ function ofUserCode(recording: Recording): Recording {
   return { ...recording, events, features: [...recording.features, names] };
 }
 
-/** An event whose records of PEBS go into the trace, with addresses of data. */
+/** An event whose PEBS records go into the trace, with data addresses. */
 function pebsEvent(config: bigint, id: bigint, freq = false): RecordingEvent {
   const attr = ptAttr({ type: 0, config, sample_period: 20_003n });
   return {
@@ -106,19 +109,19 @@ function pebsEvent(config: bigint, id: bigint, freq = false): RecordingEvent {
   };
 }
 
-/** Says that a counter counts the event with this id from a moment on. */
+/** A record that assigns a counter to the event with this id from a time on. */
 function hwId(counter: bigint, identifier: bigint, time: bigint, cpu = 0): Item {
   const sample_id = { pid: 1, tid: 1, time, cpu, identifier };
   const body = { hw_id: counter };
   return { record: { type: 21, name: "AUX_OUTPUT_HW_ID", misc: 0, body, sample_id } };
 }
 
-/** When a record was written; those without time come first. */
+/** The time of a record; records without time come first. */
 function timeOfItem({ record }: Item): bigint {
   return (record as { readonly sample_id?: SampleId }).sample_id?.time ?? -1n;
 }
 
-/** Lines with instructions and core clocks, in all comparisons. */
+/** Number of lines with instructions and core clocks, in all comparisons. */
 let clocked = 0;
 
 async function compare(path: string, args: readonly string[]): Promise<number> {
@@ -127,7 +130,7 @@ async function compare(path: string, args: readonly string[]): Promise<number> {
   const ours = trimmedLines(out);
   for (const [i, line] of theirs.entries()) {
     if (line.includes(" IPC: ")) clocked++;
-    // Of entries of the PLT, perf knows few names, or takes the function before them.
+    // perf names few entries of the PLT, or gives them the function before.
     if (line !== ours[i] && !ours[i]?.includes("@plt")) {
       assertEquals(ours[i], line, `${args.join(" ")}: line ${i + 1}`);
     }
@@ -137,7 +140,7 @@ async function compare(path: string, args: readonly string[]): Promise<number> {
 }
 
 Deno.test(
-  "script prints what perf makes of the traces of stepped programs",
+  "script: traces of stepped programs give perf's text",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     let lines = 0;
@@ -162,7 +165,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script prints what perf makes of records of PEBS in a trace",
+  "script: PEBS records in a trace give perf's text",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     let lines = 0;
@@ -187,7 +190,7 @@ Deno.test(
       }
       const { out } = await tool("script", ["--itrace=o", path]);
       assert(out.split("\n").length > 50, `${out.split("\n").length} records`);
-      // Of two events it is not known which one wrote them, without further records.
+      // With two events and no further records, the event of a PEBS record is unknown.
       await write(41n, 42n);
       const { err } = await tool("script", ["--itrace=be", path]);
       assert(!err.includes("PEBS"), err);
@@ -202,7 +205,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script tells records of PEBS of several events apart by their counters, as perf does",
+  "script: counters assign PEBS records to several events, as in perf",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     let lines = 0;
@@ -229,7 +232,7 @@ Deno.test(
       };
       const begin = timeOf(FIRST_TSC) - 2n;
       const known = [hwId(0n, 41n, begin), hwId(1n, 42n, begin), hwId(40n, 41n, begin)];
-      // Counters get another event on the way.
+      // Counters get another event during the trace.
       const later = timeOf(tscOf(middle));
       for (const ids of [known, [...known, hwId(0n, 42n, later), hwId(1n, 41n, later)]]) {
         await write(...ids);
@@ -248,11 +251,11 @@ Deno.test(
         const count = out.split("\n").filter((line) => line.includes(` ${name}: `)).length;
         assert(count > 20, `${count} samples of ${name}`);
       }
-      // Counters of another CPU mean nothing here.
+      // Counters of another CPU have no effect here.
       const elsewhere = hwId(0n, 42n, later, 1);
       await write(...known, hwId(0n, 42n, later), hwId(1n, 41n, later), elsewhere);
       assertEquals((await tool("script", ["--itrace=o", path])).out, out);
-      // perf takes a counter that no record names for one of the first event.
+      // perf assigns a counter that no record names to the first event.
       await write(hwId(0n, 41n, begin), hwId(1n, 42n, begin), hwId(64n, 42n, begin));
       const { out: some, err } = await tool("script", ["--itrace=o", path]);
       const records = Number(/no lines of (\d+) records of PEBS/.exec(err)?.[1]);
@@ -268,7 +271,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script -F ipc of a trace without CYC packets is refused",
+  "script -F ipc: a trace without CYC packets is refused",
   ignored(cannotStep()),
   async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-script-" });
@@ -288,7 +291,7 @@ Deno.test(
 );
 
 Deno.test(
-  "script prints what perf makes of snapshots, and of pieces in samples",
+  "script: snapshots, and pieces in samples, give perf's text",
   ignored(cannotStep() ?? (perfVersion() === undefined ? "no perf" : undefined)),
   async () => {
     let lines = 0;
@@ -300,7 +303,7 @@ Deno.test(
       const { bytes, truth, truthTid } = encoded;
       const recording = steppedRecording(program, encoded, variant);
       const thread = { ip: truth[0] as bigint, pid: truthTid[0] as number };
-      // Pieces that have data in common, and pieces with gaps between them.
+      // Pieces with common data, and pieces with gaps between them.
       for (const [size, each] of [[2048, 5], [1024, 20]] as const) {
         const moments = psbMoments(bytes, each);
         for (
@@ -323,7 +326,7 @@ Deno.test(
   },
 );
 
-Deno.test("script prints what perf makes of real traces", ignored(noPerf()), async () => {
+Deno.test("script: real traces give perf's text", ignored(noPerf()), async () => {
   let lines = 0;
   for (const name of ["foo", "Unzip"]) {
     const trace = corpusTrace(name);

@@ -1,7 +1,7 @@
 /**
- * `script --itrace` by several threads: the same lines, in the same order, as of one thread, whatever the number of
- * threads and wherever the trace is cut, also of bytes that are damaged. (That one thread writes what perf does is
- * another test's.)
+ * `script --itrace` with several threads: the lines and their order equal those of one thread, for
+ * any number of threads and any cut of the trace, even with damaged bytes. (Another test compares
+ * one thread with perf.)
  */
 import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
 import { PtNames } from "@perfdata/pt/code";
@@ -32,21 +32,22 @@ import { testSeed } from "../support/seed.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { threadWithin } from "../../packages/session/workers/testing.ts";
 
-/** The packets of time that a trace has. */
+/** Sets of time packets in a trace. */
 const VARIANTS: readonly EncodeOptions[] = [
   { psbEvery: 400, compressReturns: true, tsc: true, mtc: true, cyc: true },
   { psbEvery: 300, compressReturns: true, tsc: true, mtc: true },
-  // These are decoded again: what the CYC packets count is not known before, nor whether a transaction is on.
+  // Ranges of these are decoded again: the start of the CYC count, or the state of a transaction,
+  // is not known before.
   { psbEvery: 300, tsc: true, cyc: true, compressReturns: true, events: true },
   { psbEvery: 300, tsc: true, longTnt: true, aborts: true },
   { psbEvery: 300, compressReturns: true },
 ];
-/** What is made; all of it by parts. */
+/** The options of `--itrace`; all are decoded in ranges. */
 const WISHES = ["be", "crewpxI", "i0nse", "i1us", "i20usbpe", "i777tIxw"] as const;
 const JOBS = [1, 2, 3, 7];
 /** Bytes of a range: some PSBs. */
 const RANGE = 1500;
-/** What is recorded beside the trace: a line each so many ns. */
+/** Interval in ns of the lines recorded beside the trace. */
 const OTHERS = 30_000;
 
 const cannot = cannotStep();
@@ -92,7 +93,7 @@ async function wholeOf(
   });
 }
 
-/** What was written, and what is said of it; among the lines are some of other samples. */
+/** The written lines and the report about them; the lines include some of other samples. */
 async function written(
   whole: PtScriptWhole,
   open: (() => Promise<PtScriptWhole>) | undefined,
@@ -125,7 +126,7 @@ interface Compared {
   lines: number;
   ranges: number;
   again: number;
-  /** Samples of instructions whose period began in a range before. */
+  /** Number of instruction samples whose period began in an earlier range. */
   others: number;
 }
 
@@ -247,20 +248,24 @@ Deno.test(
   },
 );
 
-Deno.test("script --itrace --jobs: the command writes the same", ignored(cannot), async () => {
-  await inFolder(async (folder) => {
-    await repeatStepped(0.3, 2, folder, { psbEvery: 2000, tsc: true, mtc: true });
-    const path = `${folder}/perf.data`;
-    let lines = 0;
-    for (const letters of ["cre", "i5us", "i0ns"]) {
-      const [one, two] = await Promise.all(
-        ["1", "2"].map((jobs) => tool("script", [`--itrace=${letters}`, "--jobs", jobs, path])),
-      );
-      assertEquals([two?.code, two?.err], [one?.code, one?.err], letters);
-      assert(two?.out === one?.out, `${letters}: other lines by two threads`);
-      lines += two?.out.split("\n").length ?? 0;
-    }
-    console.log(`${lines} lines compared`);
-    assert(lines > 100_000, `${lines} lines`);
-  });
-});
+Deno.test(
+  "script --itrace --jobs: the command writes the same lines",
+  ignored(cannot),
+  async () => {
+    await inFolder(async (folder) => {
+      await repeatStepped(0.3, 2, folder, { psbEvery: 2000, tsc: true, mtc: true });
+      const path = `${folder}/perf.data`;
+      let lines = 0;
+      for (const letters of ["cre", "i5us", "i0ns"]) {
+        const [one, two] = await Promise.all(
+          ["1", "2"].map((jobs) => tool("script", [`--itrace=${letters}`, "--jobs", jobs, path])),
+        );
+        assertEquals([two?.code, two?.err], [one?.code, one?.err], letters);
+        assert(two?.out === one?.out, `${letters}: other lines by two threads`);
+        lines += two?.out.split("\n").length ?? 0;
+      }
+      console.log(`${lines} lines compared`);
+      assert(lines > 100_000, `${lines} lines`);
+    });
+  },
+);

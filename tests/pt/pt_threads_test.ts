@@ -1,8 +1,8 @@
 /**
- * Whose instructions a trace has: threads, forks and executed programs on several CPUs, where the trace names
- * the workload's process in every buffer, as perf writes it, and one kind of record is the only witness of
- * who ran. The truth are the steps of a program that ptrace stepped through; perf is asked where it decides
- * by the same records.
+ * The thread of each instruction in a trace: threads, forks and executed programs on several CPUs.
+ * The trace names the workload's process in every buffer, as perf writes it, and only one kind of
+ * record tells which thread ran. The correct threads are those of a program stepped with ptrace;
+ * perf is compared if it uses the same records.
  */
 import { bytesSource } from "@perfdata/format/bytes";
 import type { FlowDecoder } from "@perfdata/intel-pt";
@@ -27,7 +27,10 @@ const WITNESSES = ["SWITCH_CPU_WIDE", "SWITCH", "sched_switch", "ITRACE_START"] 
 
 const cannot = cannotStep();
 
-/** Instructions of each CPU, one `tid:address` each, in order, and how many are not surely of that thread. */
+/**
+ * The instructions of each CPU in order, as `tid:address`, and the number of instructions with an
+ * uncertain thread.
+ */
 async function decoded(
   file: Uint8Array,
 ): Promise<{ insns: string[][]; errors: number; unsure: number }> {
@@ -58,7 +61,7 @@ async function decoded(
   return { insns, errors, unsure: counts.unsureThread };
 }
 
-/** The same of the steps. */
+/** The same for the steps. */
 function expected(parts: readonly EncodedSteps[]): string[][] {
   return parts.map(({ truth, truthTid }) =>
     Array.from(truth, (ip, i) => `${truthTid[i]}:${ip.toString(16)}`)
@@ -73,7 +76,7 @@ interface Case {
   readonly workload: number;
 }
 
-/** Makes a recording of each kind, and has it used. */
+/** Makes a recording with each kind of record, and calls back with it. */
 async function each(use: (made: Case) => Promise<void>): Promise<void> {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-threads-" });
   try {
@@ -88,7 +91,7 @@ async function each(use: (made: Case) => Promise<void>): Promise<void> {
     assert(tids.length >= 5, `${tids.length} threads`);
     for (const witness of WITNESSES) {
       const isAlone = witness === "ITRACE_START";
-      // With nothing but the first thread of each CPU, there is one thread on each.
+      // If only the first thread of each CPU is known, each CPU has one thread.
       const cpus = isAlone ? tids.length : CPUS;
       const cpuOf = (turn: number, tid: number) => isAlone ? tids.indexOf(tid) : turn * 7 % CPUS;
       const parts = encodeOnCpus(program, TIMED, cpus, cpuOf);
@@ -103,7 +106,7 @@ async function each(use: (made: Case) => Promise<void>): Promise<void> {
 }
 
 Deno.test({
-  name: "pt: instructions of threads, forks and executed programs are those of who ran",
+  name: "pt: instructions of threads, forks and executed programs have the thread that ran",
   ignore: cannot !== undefined,
   fn: async () => {
     let compared = 0;
@@ -124,8 +127,7 @@ Deno.test({
 });
 
 Deno.test({
-  name:
-    "script: branches of threads, forks and executed programs have the threads that perf gives them",
+  name: "script: branches of threads, forks and executed programs have perf's threads",
   ignore: cannot !== undefined || perfVersion() === undefined,
   fn: async () => {
     let compared = 0;
@@ -160,8 +162,7 @@ const stepFamily = (folder: string) =>
   });
 
 Deno.test({
-  name:
-    "pt: threads of a trace with times in PSB+ alone are told apart by where they left user space",
+  name: "pt: with times only in PSB+, the address where threads left user space tells them apart",
   ignore: cannot !== undefined,
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-sparse-" });
@@ -169,7 +170,7 @@ Deno.test({
       const program = stepFamily(folder);
       const tids = new Set(program.steps.tid);
       assert(tids.size >= 5, `${tids.size} threads`);
-      // Up to three turns of threads fall between two times.
+      // Up to three threads run between two times.
       for (const psbEvery of [300, 2000]) {
         for (const cpus of [1, 2]) {
           const options = { psbEvery, compressReturns: true, tsc: true, sparse: true };
@@ -195,7 +196,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "pt --insns: an instruction that may be of another thread has unsure, others are right",
+  name:
+    "pt --insns: an instruction of an uncertain thread has `unsure`; others have the right thread",
   ignore: cannot !== undefined,
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-unsure-" });
@@ -228,7 +230,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "pt --calls: a call whose branches may be of another thread has unsure, and a mark in the table",
+    "pt --calls: a call with branches of an uncertain thread has `unsure`, and a mark in the table",
   ignore: cannot !== undefined,
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-calls-" });

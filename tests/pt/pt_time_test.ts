@@ -1,5 +1,6 @@
 /**
- * Times of Intel PT against the truth: the clock by which the packets of a stepped program were made.
+ * Times of Intel PT compared with the correct ones: the clock that made the packets of a stepped
+ * program.
  */
 import { assert, assertEquals } from "@std/assert";
 import { bytesSource } from "@perfdata/format/bytes";
@@ -17,7 +18,7 @@ const VARIANTS: readonly EncodeOptions[] = [
 ];
 
 Deno.test(
-  "pt: each instruction ran at its time, within what is stated",
+  "pt: each instruction ran at its time, within the stated uncertainty",
   ignored(cannotStep()),
   async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-time-" });
@@ -44,8 +45,8 @@ Deno.test(
         });
         await decodePt(trace, list);
         assertEquals(times.length, encoded.truth.length);
-        // A packet has the time of a branch: what leads to it ran after the packet before, and what
-        // follows up to the next packet before that.
+        // A packet has the time of a branch. The code that leads to the branch ran after the packet
+        // before; the code that follows ran before the next packet.
         const before = new Float64Array(times.length);
         for (let i = 0, last = -Infinity, now = times[0] as number; i < times.length; i++) {
           if (times[i] !== now) {
@@ -70,7 +71,7 @@ Deno.test(
         }
         widths.push(width / times.length);
       }
-      // More packets, better times.
+      // More packets give more exact times.
       const [tsc = 0, mtc = 0, cyc = 0] = widths;
       console.log(
         `mean error: TSC ${tsc.toFixed(0)} ns, MTC ${mtc.toFixed(1)}, CYC ${cyc.toFixed(1)}`,

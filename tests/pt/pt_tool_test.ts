@@ -1,6 +1,5 @@
 /**
- * `pt` as a user runs it, on programs that ptrace stepped through: what it says is compared with the
- * steps.
+ * `pt` as a user runs it, on programs stepped with ptrace: its output is compared with the steps.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { EncodedSteps, EncodeOptions } from "../../fixtures/stepped/encode.ts";
@@ -18,12 +17,15 @@ import { tableRows } from "../support/parquet_rows.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Runs a command as `perfdata` does, without perf's cache of binaries, which may have those of this machine. */
+/**
+ * Runs a command as `perfdata` does, without perf's cache of binaries, which may contain those of
+ * this machine.
+ */
 function pt(args: readonly string[], input?: Uint8Array, name = "pt"): Promise<ToolResult> {
   return tool("perfdata", [name, ...args], { input, env: { PERF_BUILDID_DIR: "/nonexistent" } });
 }
 
-/** First addresses of the functions of a program that was linked statically. */
+/** First addresses of the functions of a statically linked program. */
 function functionsOf(path: string): Map<string, bigint> {
   const { stdout } = new Deno.Command("nm", { args: [path] }).outputSync();
   const functions = new Map<string, bigint>();
@@ -58,7 +60,7 @@ async function withProgram(
   }
 }
 
-/** Calls over time, as Perfetto and the Firefox Profiler get them, are those of the call trace. */
+/** Compares calls over time, as Perfetto and the Firefox Profiler get them, with the call trace. */
 async function checkSlices(path: string): Promise<void> {
   const calls = await pt(["--calls", "--json", path]);
   const expected = calls.out.trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -86,7 +88,7 @@ async function checkSlices(path: string): Promise<void> {
   assert(samples.length > 100);
 }
 
-/** Each call is a row of a table, with what the call trace says of it. */
+/** Each call is a row of a table, with the values of the call trace. */
 async function checkTable(path: string): Promise<void> {
   const calls = await pt(["--calls", "--json", path]);
   const expected = calls.out.trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -123,7 +125,7 @@ const TIMED: EncodeOptions = {
 };
 const STATIC = ["-O1", "-static"];
 
-/** How often each thread executed an address. */
+/** Number of executions of an address by each thread. */
 function executions({ truth, truthTid }: EncodedSteps, address: bigint): Map<number, number> {
   const counts = new Map<number, number>();
   for (const [i, ip] of truth.entries()) {
@@ -135,7 +137,7 @@ function executions({ truth, truthTid }: EncodedSteps, address: bigint): Map<num
 }
 
 Deno.test(
-  "pt: calls, instructions and lists are those of the steps",
+  "pt: calls, instructions and lists equal the steps",
   ignored(cannotStep()),
   async () => {
     await withProgram(
@@ -167,7 +169,8 @@ Deno.test(
         assertEquals(addresses, [...encoded.truth]);
         assert(JSON.parse(lines[0] as string).text !== undefined);
 
-        // Each branch leads from an instruction to the one after it; where tracing ends, the last one did it.
+        // Each branch leads from an instruction to the next executed one; if tracing ends, the last
+        // instruction did the branch.
         const branches = await pt(["--branches", "--json", path]);
         let at = 0;
         let ends = 0;
@@ -182,7 +185,7 @@ Deno.test(
         }
         assert(at > encoded.truth.length - 20 && ends > 5, `${at} and ${ends}`);
 
-        // Nothing of the trace is in a range of time before it.
+        // A range of time before the trace contains nothing.
         const nothing = await pt(["--time", "0,1", path]);
         assertStringIncludes(nothing.err, "--time 0,1 matches nothing");
 
@@ -201,7 +204,7 @@ Deno.test(
         assertEquals(bars.length, histogram.length);
         assert(bars.every((bar) => bar.endsWith("#")), drawn);
 
-        // Folded stacks have the same time as the table, and fib is called by what calls it.
+        // Folded stacks have the same time as the table, and fib has its caller above it.
         const folded = await pt(["folded", "--event", "time", path], undefined, "export");
         const stacks = folded.out.trimEnd().split("\n").map((line) => {
           const at = line.lastIndexOf(" ");
@@ -231,38 +234,42 @@ Deno.test(
   },
 );
 
-Deno.test("pt: two processes and their threads on one CPU", ignored(cannotStep()), async () => {
-  const options = { program: "processes", flags: STATIC, quantum: 300 };
-  await withProgram(options, TIMED, async ({ path, encoded, program }) => {
-    const functions = functionsOf(program.path);
-    const calls = await pt(["--calls", "--json", path]);
-    assertEquals(calls.code, 0, calls.err);
-    const byThread = new Map<string, number>();
-    for (const line of calls.out.trimEnd().split("\n")) {
-      const { tid, function: name, returned } = JSON.parse(line);
-      const key = `${name} ${tid}`;
-      byThread.set(key, (byThread.get(key) ?? 0) + 1);
-      if (name === "work" || name === "other") assertEquals(returned, undefined, line);
-    }
-    let compared = 0;
-    for (const name of ["work", "other"]) {
-      for (const [tid, times] of executions(encoded, functions.get(name) ?? -1n)) {
-        assertEquals(byThread.get(`${name} ${tid}`), times, `${name} of ${tid}`);
-        compared++;
+Deno.test(
+  "pt: two processes and their threads on one CPU have their own instructions",
+  ignored(cannotStep()),
+  async () => {
+    const options = { program: "processes", flags: STATIC, quantum: 300 };
+    await withProgram(options, TIMED, async ({ path, encoded, program }) => {
+      const functions = functionsOf(program.path);
+      const calls = await pt(["--calls", "--json", path]);
+      assertEquals(calls.code, 0, calls.err);
+      const byThread = new Map<string, number>();
+      for (const line of calls.out.trimEnd().split("\n")) {
+        const { tid, function: name, returned } = JSON.parse(line);
+        const key = `${name} ${tid}`;
+        byThread.set(key, (byThread.get(key) ?? 0) + 1);
+        if (name === "work" || name === "other") assertEquals(returned, undefined, line);
       }
-    }
-    assertEquals(compared, 4);
-    // One thread alone has the instructions that it executed.
-    const [tid] = [...program.pidOf.keys()];
-    const own = encoded.truthTid.filter((other) => other === tid).length;
-    const table = await pt(["--json", "--tid", String(tid), path]);
-    const rows = table.out.trimEnd().split("\n").map((line) => JSON.parse(line));
-    assertEquals(rows.reduce((sum, row) => sum + row.insns, 0), own);
-  });
-});
+      let compared = 0;
+      for (const name of ["work", "other"]) {
+        for (const [tid, times] of executions(encoded, functions.get(name) ?? -1n)) {
+          assertEquals(byThread.get(`${name} ${tid}`), times, `${name} of ${tid}`);
+          compared++;
+        }
+      }
+      assertEquals(compared, 4);
+      // A selected thread has exactly the instructions that it executed.
+      const [tid] = [...program.pidOf.keys()];
+      const own = encoded.truthTid.filter((other) => other === tid).length;
+      const table = await pt(["--json", "--tid", String(tid), path]);
+      const rows = table.out.trimEnd().split("\n").map((line) => JSON.parse(line));
+      assertEquals(rows.reduce((sum, row) => sum + row.insns, 0), own);
+    });
+  },
+);
 
 Deno.test(
-  "pt: signals end, faults and siglongjmp leave no stale calls",
+  "pt: signals, faults and siglongjmp leave no stale calls",
   ignored(cannotStep()),
   async () => {
     const options = { program: "signals", flags: ["-O1", "-static"] };
@@ -281,7 +288,7 @@ Deno.test(
         const [times] = executions(encoded, functions.get(name) ?? -1n).values();
         assertEquals(counts.get(name), times, name);
       }
-      // Division by zero is always the same number of calls deep: those before were ended.
+      // Division by zero always has the same call depth: earlier calls were ended.
       assertEquals(depths.get("divide")?.size, 1);
     });
   },
@@ -337,7 +344,7 @@ Deno.test(
   },
 );
 
-Deno.test("pt: what is wrong is said in a line", async () => {
+Deno.test("pt: each error is one line", async () => {
   const recording = `${root}fixtures/recorded/addr.perf.data`;
   const none = await pt([recording]);
   assertEquals(none.code, 1);

@@ -1,7 +1,7 @@
 /**
- * Sums of what a trace says: no function has more time than passed on all threads, nor more instructions than
- * ran; what functions spent themselves is the whole. Of stepped programs and of the corpus's traces, with
- * the names that there are, and with none: then all places of a file are one row.
+ * Sums of a trace: no function has more time than elapsed on all threads, nor more instructions
+ * than ran, and the functions' own shares sum to the total. For stepped programs and the corpus's
+ * traces, with names and without; without names, all addresses of a file are one row.
  */
 import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
@@ -32,7 +32,7 @@ import { corpusTrace, joined } from "../support/pt_corpus.ts";
 const TIMED = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true, cyc: true } as const;
 const cannot = cannotStep();
 
-/** Decodes a recording and checks its sums; returns how many functions there were. */
+/** Decodes a recording and checks its sums; returns the number of functions. */
 async function check(
   source: RandomAccessSource,
   what: string,
@@ -99,7 +99,7 @@ async function check(
   return { rows: rows.length, span: [first, last] };
 }
 
-/** With names and without, all of it and a part. */
+/** Checks all of a recording and a part, with names and without. */
 async function all(source: RandomAccessSource, what: string): Promise<number> {
   let rows = 0;
   for (const named of [true, false]) {
@@ -122,7 +122,7 @@ const PROGRAMS: readonly StepOptions[] = [
 ];
 
 Deno.test({
-  name: "pt: no total of a stepped program exceeds what there was",
+  name: "pt: no total of a stepped program exceeds the real one",
   ignore: cannot !== undefined,
   fn: async () => {
     let rows = 0;
@@ -151,7 +151,7 @@ const traces = ["foo", "Unzip"].flatMap((name) => {
 });
 
 Deno.test({
-  name: "pt: no total of a real trace exceeds what there was",
+  name: "pt: no total of a real trace exceeds the real one",
   ignore: traces.length === 0,
   fn: async () => {
     let rows = 0;

@@ -1,6 +1,6 @@
 /**
- * A part of a trace is what the whole has in that time, though decoding begins at a PSB before it, and little of
- * the file is read.
+ * A part of a trace equals the whole in that time, though decoding begins at a PSB before it and
+ * reads little of the file.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { RandomAccessSource } from "@perfdata/format/bytes";
@@ -27,13 +27,13 @@ const VARIANTS: readonly (readonly [EncodeOptions, number, number])[] = [
   [{ psbEvery: 2000, compressReturns: true, tsc: true }, 0.2, 2],
 ];
 
-/** Whether a column says the same of a row, however the places before were numbered. */
+/** Whether a column has the same value for a row, however earlier addresses were numbered. */
 function isSame(column: number, row: number): boolean {
   return column < 5 || column === 7 || column === 8 || (column === 6 && row === ROW.EVENT) ||
     (column === 9 && row !== ROW.INSN);
 }
 
-/** Branches and instructions as text, and how many bytes were read for them. */
+/** Branches and instructions as text, and the number of bytes read for them. */
 async function listed(
   path: string,
   part: { readonly from?: number; readonly to?: number },
@@ -50,7 +50,7 @@ async function listed(
     },
   };
   const trace = await localTrace(source);
-  // The records were read, the trace was not.
+  // The records were read, but not the trace.
   read = 0;
   const rows: string[] = [];
   const { from = -Infinity, to = Infinity } = part;
@@ -78,7 +78,7 @@ async function listed(
 }
 
 Deno.test(
-  "pt: a part of a trace is what the whole has in that time",
+  "pt: a part of a trace equals the whole in that time",
   ignored(cannotStep()),
   async () => {
     let [compared, parts] = [0, 0];
@@ -91,7 +91,8 @@ Deno.test(
         const times = whole.rows.map(timeOf).filter((time) => time >= 0);
         assertEquals(whole.span[1], times.reduce((a, b) => Math.max(a, b)));
         assert((times[0] as number) - whole.span[0] < 100_000, `${whole.span} ${times[0]}`);
-        // Buffers take turns at different moments: each has its own order.
+        // Part and whole switch between buffers at different moments, so the order is compared per
+        // buffer.
         const ofCpu = (rows: readonly string[], cpu: number) =>
           rows.filter((row) => row.split(" ")[4] === String(cpu));
         const numbers = new Numbers(testSeed());
@@ -119,7 +120,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt: what is read for a part does not grow with the trace",
+  "pt: the bytes read for a part do not grow with the trace",
   ignored(cannotStep()),
   async () => {
     const variant = { psbEvery: 2000, compressReturns: true, tsc: true, mtc: true };
@@ -129,7 +130,7 @@ Deno.test(
         const bytes = await repeatStepped(megabytes, 1, folder, variant);
         const path = `${folder}/perf.data`;
         const { span, read } = await listed(path, { from: Infinity });
-        // No whole number of ns, as half of a span need not be.
+        // A fraction of a ns, as half of a range can be.
         const middle = Math.floor((span[0] + span[1]) / 2) + 0.5;
         const part = await listed(path, { from: middle, to: middle + 2_000_000 });
         assert(part.rows.length > 10);
@@ -138,13 +139,13 @@ Deno.test(
       });
     }
     const [last = 0, middle = 0, lastOfMore = 0, middleOfMore = 0] = reads;
-    // Twice as many steps for a search of four times as much are two chunks more.
+    // Twice the steps, for a search of four times the size, are two more chunks.
     assert(lastOfMore < last + 600_000 && middleOfMore < middle + 600_000, reads.join());
   },
 );
 
 Deno.test(
-  "pt --last, --around and --time choose a part of the trace",
+  "pt --last, --around and --time: choose a part of the trace",
   ignored(cannotStep()),
   async () => {
     await inFolder(async (folder) => {
@@ -177,7 +178,7 @@ Deno.test(
       assertEquals(nsOf(to) - nsOf(from), 100_000);
       assert(Math.abs(nsOf(to) - end) < 1000, `${to} ${end}`);
       assertEquals(last.lines, within(nsOf(from), nsOf(to)));
-      // The last sample of the clock is the last of those that were added.
+      // The last sample of the clock is the last one that the test added.
       const steps = encoded.truthStep;
       assert(samples > 3 && steps.length > 5_000 * (samples - 1));
       const around = await lines("--around", "cpu-clock+-20us");
@@ -208,7 +209,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt --around snapshot:N, and when snapshots were taken",
+  "pt --around snapshot:N: chooses the part around a snapshot, and snapshots have times",
   ignored(cannotStep()),
   async () => {
     await inFolder(async (folder) => {
@@ -224,7 +225,7 @@ Deno.test(
         const digits = String(ns).padStart(10, "0");
         return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
       };
-      // A few ticks after the moment itself: see `inSnapshots`.
+      // A few ticks after the snapshot itself: see `inSnapshots`.
       const taken = moments.map(({ tsc }) => seconds(timeOfTsc(tsc + 5n)));
       assert(taken.length > 2);
       const all = await tool("pt", ["--branches", path]);

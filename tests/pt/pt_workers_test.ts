@@ -1,6 +1,6 @@
 /**
- * Intel PT that several threads decode: the same functions, calls and figures as of one thread, whatever the
- * number of threads and wherever the trace is cut, also of bytes that are damaged.
+ * Intel PT decoded by several threads: functions, calls and figures equal those of one thread, for
+ * any number of threads and any cut of the trace, even with damaged bytes.
  */
 import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
@@ -47,7 +47,7 @@ import { testSeed } from "../support/seed.ts";
 import { inFolder, tool } from "../support/tool.ts";
 import { threadWithin } from "../../packages/session/workers/testing.ts";
 
-/** The packets of time that a trace has. */
+/** Sets of time packets in a trace. */
 const VARIANTS: readonly EncodeOptions[] = [
   { psbEvery: 400, compressReturns: true, tsc: true, mtc: true, cyc: true },
   { psbEvery: 300, compressReturns: true, tsc: true, mtc: true },
@@ -76,7 +76,7 @@ async function wholeOf(
   };
 }
 
-/** All that can be said of calls. */
+/** All facts about calls, as text. */
 function described(calls: PtCalls, counts: PtCounts, names: PtNames): string[] {
   const rows = functionTimes(calls, names);
   const lines = rows.map((row) => JSON.stringify(row)).sort();
@@ -112,11 +112,11 @@ interface Compared {
   rows: number;
   ranges: number;
   again: number;
-  /** How often one thread has to do all. */
+  /** Number of traces that one thread had to decode completely. */
   alone: number;
-  /** Lines of branches, instructions and events. */
+  /** Number of lines of branches, instructions and events. */
   listed: number;
-  /** Calls and returns, one by one, and how often one thread had to list all. */
+  /** Number of calls and returns in lists. */
   events: number;
   listedAlone: number;
 }
@@ -125,17 +125,17 @@ function nothing(): Compared {
   return { rows: 0, ranges: 0, again: 0, alone: 0, listed: 0, events: 0, listedAlone: 0 };
 }
 
-/** What lists are made of in turn. */
+/** Options of the lists, used in turn. */
 const LISTS: readonly ListTextOptions[] = [
   { branches: true, events: true, json: true, source: false },
   { insns: true, json: false, source: false },
   { errors: true, events: true, json: true, source: false },
 ];
 
-/** Functions that the text of calls is limited to in one of its forms. */
+/** The functions that one text of calls is limited to. */
 const SOME = new Set(["fib", "by_value", "tick", "skip", "thread", "work"]);
 
-/** All that is written of calls one by one. */
+/** Every output of a list of calls. */
 class CallOutputs {
   count = 0;
   readonly #decoder = new TextDecoder("latin1");
@@ -181,7 +181,7 @@ class CallOutputs {
   }
 }
 
-/** Compares calls one by one that several threads list with those of one. */
+/** Compares the list of calls by several threads with that by one. */
 async function compareCalls(
   source: RandomAccessSource,
   what: string,
@@ -232,7 +232,7 @@ async function compareCalls(
   }
 }
 
-/** Compares a list that several threads make with that of one. */
+/** Compares a list by several threads with that by one. */
 async function compareList(
   source: RandomAccessSource,
   what: string,
@@ -294,7 +294,7 @@ async function compareList(
   }
 }
 
-/** Compares all numbers of threads with one that knows of no ranges. */
+/** Compares decoding with each number of threads to decoding without ranges. */
 async function compare(
   file: Uint8Array,
   what: string,
@@ -374,7 +374,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt: several threads find what one does: threads and forks on several CPUs, parts, damaged bytes",
+  "pt: several threads find the functions, calls and figures of one: threads and forks on several CPUs, parts, damaged bytes",
   ignored(cannot),
   async () => {
     const found = nothing();
@@ -397,7 +397,7 @@ Deno.test(
           await PerfDataReader.open(bytesSource(file as Uint8Array<ArrayBuffer>)),
         );
         const payloads = trace.streams.flatMap(({ pieces }) => pieces);
-        // The end is cut off: what ran last is before no time.
+        // The end is cut off: the last code ran before no time.
         const ends = file.slice();
         for (const { fileOffset, size } of payloads) {
           ends.fill(0, fileOffset + (size * 0.6 | 0), fileOffset + size);
@@ -442,7 +442,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt: calls that several threads began to list go on by one, where only that can tell whose code ran",
+  "pt: one thread continues a list of calls that several threads began, if only one can tell the address space of code",
   ignored(cannot),
   async () => {
     const found = nothing();
@@ -456,7 +456,7 @@ Deno.test(
       const encoded = encodeProgram(program, variant);
       const psbs = [...decodePackets(encoded.bytes)].filter(({ packet }) => packet.type === "PSB");
       const { offset } = psbs[Math.floor(psbs.length * 0.7)] as { offset: number };
-      // A guest is entered and left, so late that calls were printed before.
+      // A guest is entered and left so late that calls were printed before.
       const moment = (nr: boolean): Packet[] => [
         { type: "PSB" },
         { type: "PIP", cr3: 0x5000n, nr },
@@ -479,7 +479,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt: what is executed between two times shares them, also where its paths are forgotten in between",
+  "pt: code between two times shares them, even if its paths are forgotten in between",
   ignored(cannot),
   async () => {
     await inFolder(async (folder) => {
@@ -523,7 +523,7 @@ Deno.test(
 );
 
 Deno.test(
-  "pt --jobs: the tool prints the same with one thread and with three",
+  "pt --jobs: one thread and three threads print the same",
   ignored(cannot),
   async () => {
     await inFolder(async (folder) => {

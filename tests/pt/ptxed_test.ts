@@ -1,6 +1,6 @@
 /**
- * `extract-pt --ptxed`: sideband and options against what the installed perf prints of the same
- * recordings, and against libipt's own ptxed, where they are there.
+ * `extract-pt --ptxed`: sideband and options compared with the output of the installed perf for the
+ * same recordings, and with libipt's own ptxed, if they are installed.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { corpusFiles } from "../support/corpus.ts";
@@ -16,7 +16,10 @@ const fixtures = `${root}fixtures/synthesized`;
 const extract = (args: readonly string[], cwd: string): Promise<ToolResult> =>
   tool("extract-pt", args, { cwd });
 
-/** Extracts a recording into a directory of its own, and hands on the files by their endings. */
+/**
+ * Extracts a recording into a temporary directory, and calls back with the files by their
+ * extensions.
+ */
 async function extracted(
   path: string,
   flags: readonly string[],
@@ -36,7 +39,7 @@ async function extracted(
   }
 }
 
-/** The options of a file of them: values by name, in order. */
+/** The options in a file of options: values by name, in order. */
 function options(bytes: Uint8Array | undefined): Map<string, string[]> {
   const words = new TextDecoder().decode(bytes).trim().split(" ");
   const found = new Map<string, string[]>();
@@ -54,7 +57,7 @@ const ptxed = Deno.env.get("PTXED") ?? "ptxed";
 const noRecordings = recordings.length > 0 ? undefined : "the corpus has no Intel PT";
 
 Deno.test({
-  name: "sideband holds the records that perf delivers, by CPU and in its order",
+  name: "sideband: holds the records that perf delivers, by CPU and in perf's order",
   ...ignored(noRecordings ?? noPerf()),
   async fn() {
     let compared = 0;
@@ -91,7 +94,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "options say what perf prints of AUXTRACE_INFO, processor and events",
+  name: "options: equal perf's output for AUXTRACE_INFO, processor and events",
   ...ignored(noRecordings ?? noPerf()),
   async fn() {
     for (const { path, name } of recordings) {
@@ -141,7 +144,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "libipt's ptxed reads options and sideband",
+  name: "ptxed of libipt: reads options and sideband",
   ...ignored(noRecordings ?? notInstalled(ptxed)),
   async fn() {
     let read = 0;
@@ -155,7 +158,8 @@ Deno.test({
             cwd: folder,
           });
           assertEquals(code, 0, `${name}: ${err}`);
-          // The mapped files are not here, nor is the vdso; anything else would be ours.
+          // The mapped files and the vdso are missing here; any other error would be a fault of
+          // this project.
           const errors = (out + err).split("\n").filter((line) => / error: /.test(line))
             .filter((line) => !/error: (bad file|bad configuration|no memory mapped)/.test(line));
           assertEquals(errors, [], name);
@@ -168,7 +172,7 @@ Deno.test({
 });
 
 Deno.test(
-  "--ptxed: a trace without TSC packets has its code by name, since times place no record in it",
+  "--ptxed: a trace without TSC packets gets its code by name, since no time orders its records",
   ignored(cannotStep()),
   async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-ptxed-" });
@@ -195,7 +199,7 @@ Deno.test(
   },
 );
 
-Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async () => {
+Deno.test("--ptxed: needs Intel PT in a file, and names what is missing", async () => {
   for (
     const [args, err] of [
       [["--ptxed", "--list", "x"], "--ptxed and --list exclude each other"],
@@ -217,7 +221,7 @@ Deno.test("--ptxed needs Intel PT in a file, and says what is missing", async ()
 });
 
 Deno.test({
-  name: "-o - refuses a terminal",
+  name: "-o -: refuses a terminal",
   ...ignored(notInstalled("script")),
   async fn() {
     const command = [Deno.execPath(), ...toolArguments("extract-pt"), "-o", "-"].join(" ");

@@ -1,7 +1,9 @@
 /**
- * The assertions that tests import as `@std/assert`, with an `assertEquals` that compares large arrays quickly.
+ * The assertions that tests import as `@std/assert`, with an `assertEquals` that compares large
+ * arrays quickly.
  *
- * That of the library makes a set of the names of all elements: 200,000 equal numbers take it a second.
+ * The library's function makes a set of the names of all elements, which takes a second for 200,000
+ * equal numbers.
  */
 import { assertEquals as assertDeepEquals } from "@std/assert/mod";
 
@@ -10,13 +12,13 @@ export * from "@std/assert/mod";
 /**
  * Asserts that two values are deeply equal, as the library's function does.
  *
- * @throws {AssertionError} If they are not, with their differences.
+ * @throws {AssertionError} If they differ, with their differences.
  */
 export function assertEquals<T>(actual: T, expected: T, msg?: string): void {
   if (!isSame(actual, expected)) assertDeepEquals(actual, expected, msg);
 }
 
-/** Whether values, or arrays of them, are certainly equal. If not, the library decides. */
+/** Whether two values, or arrays, are certainly equal. If not, the library decides. */
 function isSame(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   const isArray = Array.isArray(a) && Array.isArray(b);

@@ -1,4 +1,4 @@
-/** `assertEquals` of tests: what the library calls equal, and nothing else. */
+/** `assertEquals` of tests accepts exactly the values that the library calls equal. */
 import { assertEquals, assertThrows } from "@std/assert";
 import { assertEquals as assertDeepEquals } from "@std/assert/mod";
 

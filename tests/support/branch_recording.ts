@@ -1,4 +1,7 @@
-/** A recording with branch stacks of a small program: its branches are stepped through by the tests themselves. */
+/**
+ * A recording of a small program with branch stacks; the tests step through its branches
+ * themselves.
+ */
 import { emptyAttr } from "@perfdata/format/records";
 import type { Feature } from "@perfdata/format/features";
 import {
@@ -34,7 +37,7 @@ int main(void) { int all = 0; for (int i = 0; i < 100; i++) all += work(i); retu
 const SAMPLES = 400;
 const ENTRIES = 16;
 
-/** The name that a program of LLVM has here, if it is installed. */
+/** The installed name of an LLVM program, if there is one. */
 export function found(program: string): string | undefined {
   const names = [program, `/usr/lib/llvm-19/bin/${program}`];
   return names.find((name) => {
@@ -47,7 +50,7 @@ export function found(program: string): string | undefined {
   });
 }
 
-/** Runs a program that has to succeed; returns what it printed. */
+/** Runs a program that has to succeed; returns its output. */
 export function run(program: string, ...args: string[]): string {
   const { code, stdout, stderr } = new Deno.Command(program, { args }).outputSync();
   const text = new TextDecoder();
@@ -55,7 +58,7 @@ export function run(program: string, ...args: string[]): string {
   return text.decode(stdout);
 }
 
-/** Steps through code that objdump shows; directions of branches are taken from `numbers`. */
+/** Steps through code that objdump shows; `numbers` give the directions of branches. */
 function branchesOf(listing: string, numbers: Numbers): { from: number; to: number }[] {
   const code = new Map<number, { op: string; target: number; next: number }>();
   const lines = [...listing.matchAll(/^ +([0-9a-f]+):\t(\w+) *([0-9a-f]*)/gm)];
@@ -83,13 +86,13 @@ function branchesOf(listing: string, numbers: Numbers): { from: number; to: numb
   return branches;
 }
 
-/** The branches of a program that was stepped through, which is where it was linked to be. */
+/** The branches of a program that was stepped through, at the addresses of the linker. */
 export function steppedBranches({ path, steps }: SteppedProgram): { from: number; to: number }[] {
   const code = new CodeSteps(ElfFile.open(bytesSource(Deno.readFileSync(path))));
   const branches: { from: number; to: number }[] = [];
   for (let i = 0; i + 1 < steps.count; i++) {
     const [from, to] = [Number(steps.ip[i]), Number(steps.ip[i + 1])];
-    // What was not executed, and what is repeated, is no branch.
+    // Instructions without execution, and repeated ones, are no branches.
     if (((steps.flags[i] ?? 0) & 1) === 0 && to !== from && to !== from + code.step(from)) {
       branches.push({ from, to });
     }
@@ -105,11 +108,12 @@ export interface Branch {
 }
 
 /**
- * A recording of the branches, where the program was loaded at `base`.
+ * A recording of the branches, with the program loaded at `base`.
  *
- * @param change Puts others in their place, at addresses as they were recorded, and says where the sample was taken:
- * where the last branch led by default. Addresses of the kernel are negative.
- * @param counters Of a branch by number: what was counted since the one before, of the three events of a group.
+ * @param change Puts other branches in their place, at recorded addresses, and gives the address of
+ * the sample (by default the target of the last branch). Addresses of the kernel are negative.
+ * @param counters The counts of a branch since the one before, of the three events of a group, by
+ * number of the branch.
  */
 export async function recordingOf(
   path: string,
@@ -155,7 +159,7 @@ export async function recordingOf(
         abort,
         mispred: (i + k) % 5 === 0,
         predicted: (i + k) % 5 !== 0,
-        // Of some it is not known how long they took.
+        // 0 means that the duration is unknown.
         cycles: (i + k) % 7,
       },
     }));
@@ -193,12 +197,12 @@ export async function recordingOf(
     ids: [BigInt(i + 1)],
   }));
   return await asFile({
-    // The second one is not counted for branches, and the last one is of no group.
+    // The second event is not counted for branches, and the last one is in no group.
     events,
     items,
     features: [
       { id: HEADER_ARCH, name: "ARCH", value: "x86_64" },
-      // perf ends with a fault where a group has no names.
+      // perf crashes if a group has no names.
       {
         id: HEADER_EVENT_DESC,
         name: "EVENT_DESC",
@@ -226,7 +230,7 @@ export async function recordingOf(
   }, true);
 }
 
-/** Segments as the kernel maps them: whole pages, executable ones or those that can be written. */
+/** Segments as the kernel maps them: whole pages, executable or writable. */
 export function segments(
   path: string,
   flags: "R E" | "RW " = "R E",
@@ -255,7 +259,7 @@ const GCC = ["gcc", "-g", "-O1", "-fcf-protection=none", "-Wl,-q"];
 /**
  * Makes a program and a recording of its branches.
  *
- * @param compiler With its flags.
+ * @param compiler Name and flags.
  */
 export async function branchRecording(
   folder: string,
@@ -268,7 +272,7 @@ export async function branchRecording(
   return { program, data };
 }
 
-/** Makes a program, and steps through it; `base` is where it is loaded. */
+/** Makes a program and steps through it; `base` is its load address. */
 export function branchProgram(
   folder: string,
   pie: boolean,

@@ -1,4 +1,4 @@
-/** A recording in which nearly everything changes between two samples. */
+/** A recording in which almost everything changes between two samples. */
 import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
 import { memorySink } from "@perfdata/format/bytes";
 import {
@@ -23,31 +23,33 @@ import { Numbers, wordsRecord } from "../../fixtures/synthesize/recording.ts";
 /** `CLOCK_REALTIME` and `CLOCK_MONOTONIC` of `time.h`. */
 const [REALTIME, MONOTONIC] = [0, 1];
 
-/** The clock of each event, and the time that it begins with: ns since 1970, since the start, of perf. */
+/** The clock of each event and its first time: ns since boot, since 1970, and of perf's clock. */
 const CLOCKS = [
   { clockid: MONOTONIC, start: 5_000_000_000_000n },
   { clockid: REALTIME, start: 1_700_000_000_000_000_000n },
   { clockid: undefined, start: 4_999_999_000_000n },
 ] as const;
 
-/** What a recording has. */
+/** A recording and its contents. */
 export interface BusyRecording {
   /** The file. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Samples. */
+  /** Number of samples. */
   readonly samples: number;
-  /** Records that change threads and maps. */
+  /** Number of records that change threads and maps. */
   readonly changes: number;
 }
 
 /**
- * Makes a file of some threads that begin, end, are named, execute, and have the ids of others before them.
+ * Makes a file of threads that begin, end, get names, execute programs, and reuse the ids of
+ * earlier threads.
  *
- * There are three events, each by another clock. Times are in order within a few records only, many are
- * equal, and some are of a round that was finished long before.
+ * The three events use different clocks. Times are in order only within a few records. Many are
+ * equal, and some belong to a round that was finished long before.
  *
- * @param steps Records, about.
- * @param hasTrailers Whether records that are no samples have a time; else all happen as the file has them.
+ * @param steps Approximate number of records.
+ * @param hasTrailers Whether records other than samples have a time; without times, they happen in
+ * the order of the file.
  */
 export async function busyRecording(steps: number, hasTrailers = true): Promise<BusyRecording> {
   const sampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
@@ -65,7 +67,7 @@ export async function busyRecording(steps: number, hasTrailers = true): Promise<
   const writer = await PerfDataWriter.file(sink, { events });
   const numbers = new Numbers(7);
   const some = (): number => 50 + numbers.below(40);
-  // A third of those that were there before are threads of seven processes.
+  // A third of the initial threads belong to seven processes.
   const processes = new Map<number, number>();
   for (let tid = 50; tid < 90; tid++) processes.set(tid, tid % 3 === 0 ? 50 + tid % 7 : tid);
   const idsOf = (tid: number): bigint => BigInt(tid) << 32n | BigInt(processes.get(tid) ?? tid);
@@ -77,9 +79,9 @@ export async function busyRecording(steps: number, hasTrailers = true): Promise<
     const cpu = BigInt(tid % 4);
     if (i % 300 === 299) await writer.write(wordsRecord(PERF_RECORD_FINISHED_ROUND, 0, []));
     const what = numbers.below(24);
-    // What changes threads is recorded with one event, as perf has it.
+    // Records that change threads belong to one event, as in perf's recordings.
     const event = what < 4 ? 0 : numbers.below(CLOCKS.length);
-    // One of 40 samples is late by many rounds, others come a little out of turn.
+    // One of 40 samples is late by many rounds; others are slightly out of order.
     const back = what < 4 ? 0 : numbers.below(numbers.below(40) === 0 ? 3_000_000 : 5000);
     const now = (CLOCKS[event]?.start ?? 0n) + BigInt(Math.max(0, time - back));
     const trailer = hasTrailers ? [idsOf(tid), now, cpu, BigInt(100 + event)] : [];

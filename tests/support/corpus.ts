@@ -1,28 +1,29 @@
 /**
- * The corpus: real files from public repositories, which are not part of this one.
+ * The corpus: real files from public repositories, which are not in this one.
  *
- * `PERFDATA_CORPUS` names its directory; by default it is `../shared/corpus` next to the repository.
+ * `PERFDATA_CORPUS` names its directory; the default is `../shared/corpus` next to the repository.
  */
 
 /** A row of the corpus' `INDEX.tsv`. */
 export interface CorpusFile {
-  /** Path in the corpus; also the test's name for it. */
+  /** Path in the corpus, also used in test names. */
   readonly name: string;
   /** Path on disk. */
   readonly path: string;
   /** All columns by their header. */
   readonly row: Readonly<Record<string, string>>;
-  /** Whether nothing is wrong with the file. */
+  /** Whether the file is undamaged. */
   readonly sound: boolean;
 }
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** The corpus' directory, whether it is there or not. */
+/** The corpus' directory, which may be missing. */
 export const corpusFolder: string = Deno.env.get("PERFDATA_CORPUS") ?? `${root}../shared/corpus`;
 
 /**
- * The perf.data files of the corpus. Where it is absent, one line says so and the list is empty.
+ * The perf.data files of the corpus. If the corpus is missing, the list is empty and one line says
+ * so.
  */
 export function corpusFiles(): CorpusFile[] {
   let index: string;

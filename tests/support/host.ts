@@ -1,14 +1,16 @@
 /**
- * A process as a command sees it, within this one: standard streams, directory, environment, permissions, exit code.
+ * Runs a command inside this process as if in its own: standard streams, directory, environment,
+ * permissions, exit code.
  *
- * Commands reach all of it through the namespace `Deno`, so a run gets a namespace of its own. Paths are relative to
- * its directory, it may do what its task allows, and the files and threads that it leaves open are closed at its end,
- * as the system does for a process.
+ * Commands reach all of these through the namespace `Deno`, so each run gets its own namespace.
+ * Paths are relative to the run's directory, and the run has the permissions of its task. Files and
+ * threads that it leaves open are closed at its end, as the system does for a process.
  */
 
-// Modules of Node that commands, or packages of npm in CommonJS, import when they need them are evaluated here, before
-// any command runs. Deno 2.9.6 panics ("RefCell already borrowed") in a microtask that calls `import()` while an import
-// of a module that is being evaluated is resolved for a second time, and evaluation of a module of Node runs microtasks.
+// Evaluates, before any command runs, the Node modules that commands (or CommonJS packages of npm)
+// import when needed. Deno 2.9.6 panics ("RefCell already borrowed") in a microtask that calls
+// `import()` while an import of a module under evaluation is resolved a second time; evaluation of
+// a Node module runs microtasks.
 import "node:buffer";
 import "node:fs";
 import "node:module";
@@ -20,7 +22,7 @@ import "node:v8";
 import "node:vm";
 import "node:zlib";
 
-/** What a command printed, and how it ended. */
+/** Output and exit code of a command. */
 export interface HostResult {
   /** Its exit code. */
   readonly code: number;
@@ -30,19 +32,19 @@ export interface HostResult {
   readonly stderr: Uint8Array;
 }
 
-/** What a command finds when it starts. */
+/** The surroundings of a command at its start. */
 export interface HostOptions {
-  /** Its arguments. */
+  /** Arguments. */
   readonly args: readonly string[];
-  /** Flags of `deno run`, of which `--allow-…` count. */
+  /** Flags of `deno run`; only `--allow-…` count. */
   readonly flags: readonly string[];
-  /** Standard input; without it, that is `/dev/null`. */
+  /** Standard input; without it, `/dev/null`. */
   readonly input?: Uint8Array | undefined;
-  /** The directory that it starts in. */
+  /** Working directory. */
   readonly cwd: string;
-  /** Variables of its environment, in addition to those of this process. */
+  /** Variables of the environment, in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Bytes of output after which nobody reads any more. */
+  /** Number of bytes of output after which the reader closes the pipe. */
   readonly most?: number;
 }
 
@@ -51,12 +53,15 @@ type Descriptor = Deno.PermissionDescriptor;
 
 const real = globalThis.Deno;
 
-/** The end of a run by `Deno.exit`. */
+/** Thrown by `Deno.exit` to end a run. */
 class Exit extends Error {}
 
-/** Permissions by the flags of `deno run`, without those that this process lacks; they can be given up. */
+/**
+ * Permissions by the flags of `deno run`, limited to those of this process. A command can revoke
+ * them.
+ */
 class Permissions {
-  /** Names of what is allowed by kind; `undefined`: all of that kind. */
+  /** Allowed names by kind of permission; `undefined` allows all of that kind. */
   readonly #granted = new Map<string, Set<string> | undefined>();
 
   constructor(flags: readonly string[]) {
@@ -67,7 +72,7 @@ class Permissions {
     }
   }
 
-  /** Whether that is allowed. */
+  /** Whether the access is allowed. */
   has(kind: string, name?: string): boolean {
     if (this.#granted.has("all")) return true;
     if (!this.#granted.has(kind)) return false;
@@ -75,7 +80,7 @@ class Permissions {
     return names === undefined || (name !== undefined && names.has(name));
   }
 
-  /** @throws {Deno.errors.NotCapable} If that is not allowed. */
+  /** @throws {Deno.errors.NotCapable} If the access is not allowed. */
   need(kind: string, name: string): void {
     if (this.has(kind, name)) return;
     throw new real.errors.NotCapable(
@@ -124,7 +129,10 @@ function isGranted(name: string): boolean {
   return real.permissions.querySync({ name } as Descriptor).state === "granted";
 }
 
-/** Functions that read or write what a path names; the number of paths is that of their first arguments. */
+/**
+ * Functions that read or write files named by paths, with the number of their first arguments that
+ * are paths.
+ */
 const READING = "stat lstat readDir realPath readLink".split(" ");
 const OPENING = "readFile readTextFile".split(" ");
 const WRITING = "remove mkdir writeFile writeTextFile chmod truncate".split(" ");
@@ -144,7 +152,7 @@ function placed(place: Place, closing: (() => void)[]): Record<string, unknown> 
     typeof path === "string" && path !== "" && !path.startsWith("/")
       ? `${cwd}/${path === "." ? "" : path}`
       : path;
-  /** The same for an error, whose message has the path as the command named it. */
+  /** Restores, in an error's message, the path as the command gave it. */
   const named = (error: unknown, paths: readonly unknown[]): unknown => {
     if (!(error instanceof Error)) return error;
     for (const path of paths) {
@@ -251,7 +259,7 @@ function namespace(members: Record<string, unknown>): typeof Deno {
   return Object.defineProperties({}, descriptors as PropertyDescriptorMap) as typeof Deno;
 }
 
-/** What a run has in place of globals. */
+/** The globals that a run replaces. */
 interface Globals {
   readonly Deno: typeof Deno;
   readonly Worker: typeof Worker;
@@ -260,8 +268,8 @@ interface Globals {
 }
 
 /**
- * Globals of the run that is going on. (`AsyncLocalStorage` would keep them from tests that go on meanwhile, but
- * Deno 2.9 leaves them set for what resumes after a system call.)
+ * Globals of the current run. (`AsyncLocalStorage` would hide them from concurrent tests, but Deno
+ * 2.9 keeps them set in code that resumes after a system call.)
  */
 let current: Globals | undefined;
 
@@ -288,7 +296,7 @@ function install(found: () => Globals | undefined): void {
 const realWorker = globalThis.Worker;
 install(() => current);
 
-/** Makes this thread a part of the run that has started it: see `host_worker.ts`. */
+/** Makes this thread a part of the run that started it: see `host_worker.ts`. */
 export function becomeThread(place: Place): void {
   const own: Globals = {
     Deno: namespace(placed(place, [])),
@@ -298,7 +306,9 @@ export function becomeThread(place: Place): void {
   install(() => own);
 }
 
-/** The class of threads of a run: each of them has its directory, environment and permissions. */
+/**
+ * The class `Worker` of a run: each worker has the run's directory, environment and permissions.
+ */
 function workersOf(place: Place, closing: (() => void)[]): typeof Worker {
   return class extends realWorker {
     constructor(module: string | URL, options?: WorkerOptions) {
@@ -366,7 +376,7 @@ class Output {
     } as unknown as typeof Deno.stdout;
   }
 
-  /** All that was written. */
+  /** All bytes written so far. */
   bytes(): Uint8Array {
     const all = new Uint8Array(this.#parts.reduce((sum, part) => sum + part.length, 0));
     let at = 0;
@@ -378,10 +388,10 @@ class Output {
   }
 }
 
-/** Runs of this thread follow each other: modules are the same for all. */
+/** Runs of this thread follow each other, since all share the same modules. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs a command in a process that it alone sees; one that calls `Deno.exit` ends there. */
+/** Runs a command with its own view of the process; a call of `Deno.exit` ends the run only. */
 export function inHost(run: () => unknown, options: HostOptions): Promise<HostResult> {
   const result = last.then(() => hosted(run, options));
   last = result.catch(() => {});
@@ -424,7 +434,7 @@ async function hosted(run: () => unknown, options: HostOptions): Promise<HostRes
     try {
       close();
     } catch {
-      // The command has done so.
+      // The command called `Deno.exit`.
     }
   }
   if (failure !== undefined) throw failure.error;

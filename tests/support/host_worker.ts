@@ -1,4 +1,4 @@
-/** A thread that a command of `host.ts` has started: it becomes a part of that run, then loads its module. */
+/** A thread that a command of `host.ts` started: it joins that run, then loads its module. */
 import { becomeThread } from "./host.ts";
 
 const { module, place } = JSON.parse(decodeURIComponent(new URL(import.meta.url).search.slice(1)));

@@ -1,11 +1,15 @@
-/** Tests that need what is not on every machine: what cannot run here is counted as ignored, with its reason. */
+/**
+ * Tests that need programs or files that not every machine has: without them, a test counts as
+ * ignored, with a reason.
+ */
 
 export { notInstalled } from "../../packages/symbols/testing/installed.ts";
 
 /**
- * The options of a test that cannot run for a reason: it counts as ignored, and one line says why.
+ * Options of a test that cannot run for a reason: it counts as ignored, and one line gives the
+ * reason.
  *
- * @param reason Nothing, where it can run.
+ * @param reason `undefined` if the test can run.
  */
 export function ignored(reason: string | undefined): { readonly ignore: boolean } {
   if (reason !== undefined) console.log(`ignored: ${reason}`);
@@ -13,10 +17,10 @@ export function ignored(reason: string | undefined): { readonly ignore: boolean 
 }
 
 /**
- * Counts as ignored what a test finds out only while it runs: that perf may not record here, say.
+ * Counts a running test as ignored, if for example perf may not record here.
  *
- * @param t Context of the test that cannot go on.
- * @param reason Why.
+ * @param t Context of the test.
+ * @param reason Why the test cannot continue.
  */
 export async function skipped(t: Deno.TestContext, reason: string): Promise<void> {
   await t.step({ name: `skipped: ${reason}`, ignore: true, fn() {} });

@@ -1,4 +1,4 @@
-/** What is not run counts as ignored: a line that says "skipped" in a test that passes would hide it. */
+/** A test that cannot run counts as ignored: a passing test that prints "skipped" would hide it. */
 import { assert, assertEquals } from "@std/assert";
 import { notInstalled } from "./ignored.ts";
 

@@ -5,9 +5,9 @@ export class JitdumpWriter {
   #index = 0n;
 
   /**
-   * Begins with the header.
+   * Writes the header.
    *
-   * @param flags 1: times are those of the CPU's counter
+   * @param flags 1 if times are those of the CPU's counter
    */
   constructor(pid: number, flags = 0n) {
     this.#pid = pid;
@@ -21,7 +21,7 @@ export class JitdumpWriter {
     this.#parts.push(new Uint8Array(header.buffer));
   }
 
-  /** JIT_CODE_LOAD; returns the number of the code. */
+  /** Writes JIT_CODE_LOAD; returns the index of the code. */
   load(time: bigint, address: bigint, name: string, code: Uint8Array): bigint {
     const index = this.#index++;
     const body = this.#body([address, address, BigInt(code.length), index]);
@@ -29,12 +29,12 @@ export class JitdumpWriter {
     return index;
   }
 
-  /** JIT_CODE_MOVE. */
+  /** Writes JIT_CODE_MOVE. */
   move(time: bigint, index: bigint, from: bigint, to: bigint, size: bigint): void {
     this.#record(1, time, [this.#body([to, from, to, size, index])]);
   }
 
-  /** JIT_CODE_DEBUG_INFO: addresses, line numbers and files of the code that is loaded next. */
+  /** Writes JIT_CODE_DEBUG_INFO: addresses, line numbers and files of the next loaded code. */
   lines(time: bigint, address: bigint, rows: readonly (readonly [bigint, number, string])[]): void {
     const parts = rows.flatMap(([at, line, file]) => [
       new Uint8Array(BigUint64Array.of(at, BigInt(line)).buffer),
@@ -44,13 +44,13 @@ export class JitdumpWriter {
     this.#record(2, time, [new Uint8Array(head.buffer), ...parts]);
   }
 
-  /** JIT_CODE_UNWINDING_INFO: `.eh_frame` of the code that is loaded next. */
+  /** Writes JIT_CODE_UNWINDING_INFO: `.eh_frame` of the next loaded code. */
   unwinding(time: bigint, ehFrame: Uint8Array): void {
     const sizes = new BigUint64Array([BigInt(ehFrame.length), 0n, BigInt(ehFrame.length)]);
     this.#record(4, time, [new Uint8Array(sizes.buffer), ehFrame]);
   }
 
-  /** The file. */
+  /** The bytes of the file. */
   get bytes(): Uint8Array {
     return joined(this.#parts);
   }

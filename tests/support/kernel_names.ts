@@ -1,9 +1,14 @@
-/** Names for the kernel that fixtures/recorded were recorded on: the machine that runs the tests has another one. */
+/**
+ * Symbols of the kernel that recorded fixtures/recorded; the machine that runs the tests has
+ * another kernel.
+ */
 
-/** Its build id. */
+/** The build id of that kernel. */
 const BUILD_ID = "e4f18d9dc1d0e6fc2b17e93e885a647b3c0a6fc1";
 
-/** Functions that call each other where callchain.perf.data handles a page fault, by where they begin. */
+/**
+ * Functions that call each other while callchain.perf.data handles a page fault, by first address.
+ */
 const FUNCTIONS: ReadonlyMap<number, string> = new Map([
   [0x1000c00, "asm_exc_page_fault"],
   [0x15ec000, "__handle_mm_fault"],
@@ -12,10 +17,10 @@ const FUNCTIONS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Makes a cache of build ids, in a folder that is removed at the end, with a copy of kallsyms: functions of 256 bytes,
- * from 0xffffffff81000000 on.
+ * Makes a build-id cache with a copy of kallsyms (functions of 256 bytes, from 0xffffffff81000000
+ * on), in a folder that is removed at the end.
  *
- * @returns The variables of the environment by which a tool finds it.
+ * @returns The environment variables through which a tool finds the cache.
  */
 export function kernelNames(): { readonly PERF_BUILDID_DIR: string } {
   const cache = Deno.makeTempDirSync();

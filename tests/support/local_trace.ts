@@ -3,7 +3,7 @@ import { type OpenPtOptions, PtTrace } from "@perfdata/pt/code";
 import { openCodeFile } from "@perfdata/symbols";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/files";
 
-/** Opens a trace whose code is in files of this machine. */
+/** Opens a trace with code from files of this machine. */
 export async function localTrace(
   source: RandomAccessSource,
   diagnostics?: OpenPtOptions["diagnostics"],

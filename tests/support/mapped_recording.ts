@@ -1,4 +1,7 @@
-/** Recordings of a few samples in files that a test chooses, and programs of one function for them. */
+/**
+ * Recordings with a few samples in files that a test chooses, and programs of one function for
+ * them.
+ */
 import { emptyAttr } from "@perfdata/format/records";
 import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
 import {
@@ -7,22 +10,22 @@ import {
   type WrittenSection,
 } from "../../packages/symbols/testing/elf_writer.ts";
 
-/** Where the first object is mapped; the others follow. */
+/** Address of the first object; the others follow. */
 const MAPPED_AT = 0x40_0000n;
 const LENGTH = 0x10_0000n;
 /** An offset in the function of {@link oneFunction}. */
 export const IN_WORK = 0x90n;
 
-/** A file that was mapped, and sampled. */
+/** A mapped file with samples. */
 export interface MappedObject {
   readonly path: string;
-  /** Its build id in hex, where one was recorded. */
+  /** Build id in hex, if it was recorded. */
   readonly buildId?: string;
-  /** How many samples: 20, where that is not said. */
+  /** Number of samples, 20 by default. */
   readonly samples?: number;
-  /** Where in the file: in the function of {@link oneFunction}, where that is not said. */
+  /** Offset of the samples in the file; by default in the function of {@link oneFunction}. */
   readonly offset?: bigint;
-  /** Several places instead, each with so many samples. */
+  /** Several offsets instead, each with its number of samples. */
   readonly offsets?: readonly bigint[];
 }
 
@@ -70,15 +73,15 @@ export async function mappedRecording(...objects: readonly MappedObject[]): Prom
   );
 }
 
-/** What a program is to have besides one function, `work`. */
+/** Contents of a program besides the function `work`. */
 export interface ProgramParts {
   readonly buildId?: string;
   readonly sections?: readonly WrittenSection[];
-  /** Functions in its place, of 32 bytes each, from {@link IN_WORK} on. */
+  /** Functions in place of `work`, of 32 bytes each, from {@link IN_WORK} on. */
   readonly names?: readonly string[];
 }
 
-/** A program with the function `work`, and what else it is to have. */
+/** A program with the function `work` and the given contents. */
 export function oneFunction({ buildId, sections = [], names }: ProgramParts): Uint8Array {
   const file = { is64: true, littleEndian: true };
   const { symtab, strtab } = symbolTable(

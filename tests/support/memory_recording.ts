@@ -1,4 +1,4 @@
-/** Recordings of accesses to memory, made here: no machine of a build has them. */
+/** Recordings of memory accesses, made here because no build machine can record them. */
 import { emptyAttr, type Sample } from "@perfdata/format/records";
 import {
   PERF_SAMPLE_ADDR,
@@ -20,26 +20,26 @@ const SAMPLE_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_S
   PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_PHYS_ADDR |
   PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
 
-/** A file that a process has mapped. */
+/** A file that a process mapped. */
 export interface Mapping {
   readonly pid: number;
   readonly addr: number;
   readonly size: number;
   readonly offset: number;
   readonly path: string;
-  /** Whether it is data. */
+  /** Whether it is mapped as data. */
   readonly data?: boolean;
-  /** Whether others write to the same memory. */
+  /** Whether other processes write to the same memory. */
   readonly shared?: boolean;
 }
 
 /** A sample of a process. */
 export interface Access extends Partial<Sample> {
-  /** CPU mode; that of a process by default. */
+  /** CPU mode; user by default. */
   readonly misc?: number;
 }
 
-/** `perf_mem_data_src` of its parts, as the kernel numbers their bits. */
+/** `perf_mem_data_src` from its parts, with the kernel's bit numbers. */
 export function dataSource(
   parts: Readonly<
     Partial<
@@ -70,7 +70,7 @@ export function dataSource(
   return bits;
 }
 
-/** What makes {@link memoryRecording} of accesses. */
+/** Options of {@link memoryRecording}. */
 export interface MemoryRecording {
   readonly mappings: readonly Mapping[];
   readonly accesses: readonly Access[];
@@ -80,7 +80,7 @@ export interface MemoryRecording {
   readonly littleEndian?: boolean;
 }
 
-/** A recording of accesses, as `perf mem record` writes them. */
+/** A recording of accesses, as `perf mem record` writes it. */
 export async function memoryRecording({
   mappings,
   accesses,

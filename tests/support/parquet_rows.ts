@@ -1,8 +1,8 @@
-/** Reads Parquet files by `hyparquet`, a reader that has nothing to do with the writer. */
+/** Reads Parquet files with `hyparquet`, a reader independent of the writer. */
 import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { zstdDecompressSync } from "node:zlib";
 
-/** A row: values by name of the column; 64-bit numbers are `bigint`. */
+/** A row: values by column name; 64-bit numbers are `bigint`. */
 export type ParquetRow = Readonly<Record<string, unknown>>;
 
 /** All rows of a file. */
@@ -14,7 +14,7 @@ export async function parquetRows(bytes: Uint8Array): Promise<ParquetRow[]> {
   return await parquetReadObjects({ file, metadata, compressors: { ZSTD } });
 }
 
-/** All rows of a table in a directory, whatever the folders below it. */
+/** All rows of a table in a directory, including its subfolders. */
 export async function tableRows(folder: string, table: string): Promise<ParquetRow[]> {
   const rows: ParquetRow[] = [];
   for (const path of [...parquetFiles(`${folder}/${table}`)].sort()) {

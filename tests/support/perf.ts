@@ -1,13 +1,13 @@
 /**
- * The installed `perf`, as an oracle: always under limits of memory and time, since on some files
- * it takes all there is of both.
+ * The installed `perf` as an oracle. It always runs with limits of memory and time, since some
+ * files make it use all of both.
  */
 
-/** What a run of perf printed. */
+/** Result of a run of perf. */
 export interface PerfOutput {
   /** Exit code. */
   readonly code: number;
-  /** Standard output, each byte a character. */
+  /** Standard output, one character per byte. */
   readonly stdout: string;
   /** Standard error. */
   readonly stderr: string;
@@ -15,7 +15,7 @@ export interface PerfOutput {
 
 let version: string | undefined | null = null;
 
-/** `perf --version`, or `undefined` where there is no perf; then one line says so. */
+/** `perf --version`, or `undefined` (and one line of output) if perf is not installed. */
 export function perfVersion(): string | undefined {
   if (version !== null) return version;
   try {
@@ -29,15 +29,18 @@ export function perfVersion(): string | undefined {
   return version;
 }
 
-/** Why there is nothing of perf to compare with, or nothing where it is installed. */
+/** The reason for which nothing can be compared with perf; `undefined` if perf is installed. */
 export function noPerf(): string | undefined {
   return perfVersion() === undefined ? "perf is not installed" : undefined;
 }
 
-/** Names a newer perf than the installed one: what 6.1 does not know is compared with it. */
+/** Environment variable with the path of a newer perf, for features that perf 6.1 does not know. */
 const NEWER = "PERFDATA_NEWER_PERF";
 
-/** Why there is no newer perf, of 6.12 at least, to compare with; nothing where there is. */
+/**
+ * The reason for which nothing can be compared with perf 6.12 or later; `undefined` if there is
+ * one.
+ */
 export function noNewerPerf(): string | undefined {
   const name = Deno.env.get(NEWER);
   if (name === undefined) {
@@ -51,7 +54,7 @@ export function noNewerPerf(): string | undefined {
 
 let canRecord: boolean | undefined;
 
-/** Whether perf can record the processor's clock here; where it cannot, one line says so and why. */
+/** Whether perf can record the processor's clock here; if not, one line gives the reason. */
 export function perfRecords(): boolean {
   if (canRecord !== undefined) return canRecord;
   if (perfVersion() === undefined) return canRecord = false;
@@ -72,7 +75,7 @@ export function perfRecords(): boolean {
 /**
  * Runs perf on a file, in the file's directory and in a fixed environment.
  *
- * @returns `undefined` where perf is not installed.
+ * @returns `undefined` if perf is not installed.
  */
 export async function perfText(
   args: readonly string[],
@@ -82,7 +85,7 @@ export async function perfText(
   return await runPerf("perf", args, path);
 }
 
-/** The same with the perf of {@link noNewerPerf}. */
+/** Runs the newer perf in the same way, see {@link noNewerPerf}. */
 export async function newerPerfText(args: readonly string[], path: string): Promise<PerfOutput> {
   return await runPerf(Deno.env.get(NEWER) ?? "", args, path);
 }
@@ -116,7 +119,10 @@ async function runPerf(
   }
 }
 
-/** A context switch as `perf script` prints the tracepoint: both threads, and the state of the one that left. */
+/**
+ * A context switch as `perf script` prints the tracepoint: both threads, and the state of the
+ * thread that left.
+ */
 export interface ScriptSwitch {
   /** The thread that left the CPU. */
   readonly from: string;
@@ -126,7 +132,7 @@ export interface ScriptSwitch {
   readonly to: string;
 }
 
-/** Parses the fields of sched_switch, with or without the plugins of libtraceevent. */
+/** Parses the fields of sched_switch, printed with or without the plugins of libtraceevent. */
 export function scriptSwitch(trace: string): ScriptSwitch {
   const [, from = "", state = "", to = ""] =
     /:(\d+) \[\d+\] (\S+) ==> .*:(\d+) \[\d+\]$/.exec(trace) ??
@@ -134,17 +140,17 @@ export function scriptSwitch(trace: string): ScriptSwitch {
   return { from, state, to };
 }
 
-/** Lines without the spaces at their ends, whose number depends on how long the names before were. */
+/** Lines without trailing spaces; perf's number of them depends on the lengths of earlier names. */
 export function trimmedLines(text: string): string[] {
   return text.trimEnd().split("\n").map((line) => line.trimEnd());
 }
 
-/** perf puts its own vdso into a temporary file and prints that file's random name. */
+/** perf copies its own vdso into a temporary file and prints that file's random name. */
 function stable(text: string): string {
   return text.replace(/\/tmp\/perf-vdso\.so-\w{6}/g, "/tmp/perf-vdso.so-XXXXXX");
 }
 
-/** Each byte as a character, so that any output can be compared. */
+/** One character per byte, so that any output can be compared. */
 function latin1(bytes: Uint8Array): string {
   return new TextDecoder("latin1").decode(bytes);
 }

@@ -1,4 +1,4 @@
-/** Real Intel PT with the code that ran: traces of the corpus. */
+/** Real Intel PT with its code: traces of the corpus. */
 import { bytesRange, type CodeSpace, fixedSpace } from "@perfdata/intel-pt";
 import type { CodePages } from "../../fixtures/stepped/wrap.ts";
 import { corpusFolder } from "./corpus.ts";
@@ -25,7 +25,7 @@ export function corpusTrace(
   }
 }
 
-/** Pages that follow each other as one: perf does not decode an instruction across two mappings. */
+/** Joins adjacent pages: perf does not decode an instruction across two mappings. */
 export function joined(pages: readonly CodePages[]): CodePages[] {
   const sorted = [...pages].sort((a, b) => a.address < b.address ? -1 : 1);
   const runs: { address: bigint; pages: Uint8Array[] }[] = [];

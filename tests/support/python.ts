@@ -1,9 +1,12 @@
-/** Python with modules that tests compare with. */
+/** Python with the modules that tests compare with. */
 
-/** Python; `PERFDATA_PYTHON` names another one than `python3`, such as that of a virtual environment. */
+/**
+ * Command of Python. `PERFDATA_PYTHON` selects another one than `python3`, such as that of a
+ * virtual environment.
+ */
 export const python = Deno.env.get("PERFDATA_PYTHON") ?? "python3";
 
-/** Why modules cannot be used; nothing where they can. */
+/** The reason for which modules cannot be used; `undefined` if they can. */
 export function noModules(...modules: string[]): string | undefined {
   const reason = `${python} has no ${modules.join(", ")} (pip install, PERFDATA_PYTHON)`;
   try {

@@ -1,9 +1,9 @@
-/** Programs that a test compiles and records, and what perf says of their functions. */
+/** Programs that a test compiles and records, and perf's periods of their functions. */
 import { assert } from "@std/assert";
 import { notInstalled } from "./ignored.ts";
 import { perfRecords, perfText } from "./perf.ts";
 
-/** Why no program can be compiled and recorded; nothing where one can. */
+/** The reason for which no program can be compiled and recorded; `undefined` if one can. */
 export function noRecording(): string | undefined {
   return notInstalled("gcc") ?? (perfRecords() ? undefined : "perf cannot record here");
 }
@@ -19,8 +19,8 @@ int main(void) { for (int i = 0; i < 60000; i++) { left(); right(); } return 0; 
 `;
 
 /**
- * A start for a program without libraries: no sample hits the dynamic linker or a stub of a PLT, which perf 6.1 names
- * otherwise. Compile it with {@linkcode WITHOUT_LIBRARIES}.
+ * A start for a program without libraries: no sample hits the dynamic linker or a PLT stub, which
+ * perf 6.1 names differently. Compile it with {@linkcode WITHOUT_LIBRARIES}.
  */
 export const OWN_START = Deno.build.arch === "aarch64"
   ? `__asm__(".globl _start\\n_start:\\n.cfi_startproc\\n.cfi_undefined x30\\nmov x29, #0\\nmov x30, #0\\n"
@@ -33,7 +33,11 @@ export const WITHOUT_LIBRARIES: readonly string[] = [
   ...["-static", "-nostdlib", "-fno-stack-protector", "-Wl,--eh-frame-hdr,--build-id"],
 ];
 
-/** Runs a program in a folder to its end, and gives what it prints; fails where it fails. */
+/**
+ * Runs a program in a folder to its end and returns its output.
+ *
+ * @throws {Error} If the program fails.
+ */
 export function runIn(folder: string, program: string, ...args: string[]): string {
   const result = new Deno.Command(program, { args, cwd: folder }).outputSync();
   assert(result.success, new TextDecoder().decode(result.stderr));
@@ -64,7 +68,7 @@ export async function recordProgram(
   return `${folder}/data`;
 }
 
-/** Periods of functions whose names are of C, as perf report sums them up. */
+/** Periods of functions with C names, as perf report sums them. */
 export async function reportedPeriods(data: string): Promise<Map<string, bigint>> {
   const report = ["report", "--stdio", "--no-children", "-g", "none", "-s", "sym", "-t", "|"];
   const result = await perfText([...report, "-F", "period,sym"], data);

@@ -1,16 +1,16 @@
-/** Where everything that tests draw by chance starts. */
+/** The seed of all random values in tests. */
 
-/** A seed by chance, of 31 bits. */
+/** A random seed of 31 bits. */
 export function randomSeed(): number {
   const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
   return seed >>> 1;
 }
 
 /**
- * The seed of this run: always the same, unless `PERFDATA_SEED` is a number, or `random`; then a line
- * says which.
+ * The seed of this run. It is constant unless `PERFDATA_SEED` is a number or `random`; then a line
+ * prints the seed.
  *
- * @throws {RangeError} Where it is something else.
+ * @throws {RangeError} If the variable is anything else.
  */
 export function testSeed(): number {
   const asked = Deno.env.get("PERFDATA_SEED");

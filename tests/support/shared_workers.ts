@@ -1,4 +1,4 @@
-/** Threads that take a part of a small recording as well. */
+/** Runs in which worker threads take part even in a small recording. */
 import { assert } from "@std/assert";
 import {
   type CollectOptions,
@@ -16,27 +16,28 @@ import { infoWorkers } from "@perfdata/report/workers";
 import { runEngine, type ThreadMessage, type Workers, type WorkerThread } from "@perfdata/session";
 import { openResolver } from "@perfdata/symbols/files";
 
-/** Symbols of a kernel that is not the one that runs. */
+/** Symbols of another kernel than the running one. */
 export const kallsyms: string = new URL("../../fixtures/kernel/kallsyms", import.meta.url).pathname;
 
 /**
- * A recording, and threads for it, which the first thread waits for: small files would be over before they
- * are there. Counts what they found.
+ * A recording and worker threads, for which the first thread waits: otherwise a small file would be
+ * finished before they start. Counts the stretches that they read.
  */
 export class Shared {
-  /** Stretches that other threads took, in all tests. */
+  /** Number of stretches that other threads read, in all tests. */
   static stretches = 0;
-  /** What the engine is given. */
+  /** The option `workers` of the engine. */
   readonly workers: Workers | undefined;
   readonly #path: string;
   #gate: PromiseWithResolvers<void> | undefined;
 
-  /** Threads for a recording. */
+  /** Worker threads for a recording. */
   constructor(path: string, workers: Workers) {
     this.#path = path;
     this.workers = workers.jobs === 1 ? undefined : {
       ...workers,
-      // With two threads all nodes are kept, else few: stacks begin again after nearly each stretch.
+      // With two threads all nodes are kept, otherwise few: stacks then begin again after nearly
+      // each stretch.
       ...(workers.jobs === 2 ? {} : { keptNodes: 100 }),
       start: () => this.#start(workers.start()),
     };
@@ -45,7 +46,7 @@ export class Shared {
   #start(worker: WorkerThread): WorkerThread {
     const open = (): void => this.#gate?.resolve();
     return {
-      // Before there is something to do for it, it is not waited for.
+      // The first thread waits for a worker only after it gave it work.
       postMessage: (message, options) => {
         this.#gate ??= Promise.withResolvers();
         worker.postMessage(message, options);
@@ -78,13 +79,13 @@ export class Shared {
   }
 }
 
-/** Other threads took a part, in at least one run of each file. */
+/** Asserts that other threads took part in at least one run of each file. */
 export function assertShared(): void {
   console.log(`${Shared.stretches} stretches by other threads`);
   assert(Shared.stretches >= 3);
 }
 
-/** Rows of functions, after what was counted in all, by several threads and in blocks of so many bytes. */
+/** The totals and the rows of functions, counted by several threads in blocks of a given size. */
 export async function rows(
   path: string,
   counts: CollectOptions,
@@ -111,7 +112,7 @@ export async function rows(
   ];
 }
 
-/** All that a profile has, as text. */
+/** All contents of a profile, as text. */
 export async function profile(
   path: string,
   how: ProfileOptions,
@@ -142,7 +143,7 @@ export async function profile(
   );
 }
 
-/** A recording in short, as text. */
+/** The summary of a recording, as text. */
 export async function info(path: string, jobs: number, blockBytes: number): Promise<string> {
   const shared = new Shared(path, infoWorkers(path, jobs));
   const found = await recordingInfo(await shared.open(), { blockBytes, workers: shared.workers });

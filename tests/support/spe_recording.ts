@@ -1,4 +1,6 @@
-/** Recordings of Arm's Statistical Profiling Extension, made here: no machine of a build has it. */
+/**
+ * Recordings of Arm's Statistical Profiling Extension, made here because no build machine has it.
+ */
 import { emptyAttr } from "@perfdata/format/records";
 import type { Feature } from "@perfdata/format/features";
 import {
@@ -22,7 +24,7 @@ const DATA = 0x7000_0000;
 const bytesOf = (value: bigint, size: number) =>
   Array.from({ length: size }, (_, i) => Number(value >> BigInt(8 * i) & 0xffn));
 
-/** A record as a processor writes it: packets by chance. */
+/** A record as a processor writes it, with random packets. */
 function record(numbers: Numbers, time: bigint, tid: number | undefined): number[] {
   const any = <T>(list: readonly T[]): T => list[numbers.below(list.length)] as T;
   const isKernel = numbers.below(4) === 0;
@@ -53,17 +55,17 @@ function record(numbers: Numbers, time: bigint, tid: number | undefined): number
   ];
 }
 
-/** What is recorded. */
+/** Properties of a recording. */
 export interface SpeRecording {
-  /** The processor. */
+  /** CPU identification. */
   readonly cpuid: string;
-  /** Whether packets say which thread ran; else switches do. */
+  /** Whether packets name the running thread; otherwise switches do. */
   readonly contexts: boolean;
   /** Whether the timer is shorter than 64 bits. */
   readonly short: boolean;
 }
 
-/** A recording of two CPUs and three threads, as perf writes it of `arm_spe_0`. */
+/** A recording of two CPUs and three threads, as perf writes it for `arm_spe_0`. */
 export function speRecording(
   numbers: Numbers,
   { cpuid, contexts, short }: SpeRecording,
@@ -115,7 +117,7 @@ export function speRecording(
     for (const cpu of [0, 1]) {
       const bytes: number[] = [];
       let at = ticks;
-      // Switches and records are in order of time, each of a thread that runs.
+      // Switches and records are in order of time, each of the running thread.
       let tid = 7;
       for (let i = 0; i < 60; i++) {
         at += BigInt(10 + numbers.below(200));

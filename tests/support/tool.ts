@@ -1,11 +1,14 @@
-/** Runs a tool as its task does, with the same permissions: within this process, or in one of its own. */
+/**
+ * Runs a tool as its task does, with the same permissions, inside this process or in a process of
+ * its own.
+ */
 import { main } from "../../tools/shared/command.ts";
 import { COMMANDS, perfdata } from "../../tools/perfdata.ts";
 import { inHost } from "./host.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-/** What a tool printed, and how it ended. */
+/** Output and exit code of a tool. */
 export interface ToolResult {
   /** Its exit code. */
   readonly code: number;
@@ -13,32 +16,32 @@ export interface ToolResult {
   readonly stdout: Uint8Array;
   /** Standard output as text. */
   readonly out: string;
-  /** Standard error as text, in which each message is one line. */
+  /** Standard error as text, each message on one line. */
   readonly err: string;
-  /** Standard error as a terminal shows it, in which long messages are wrapped. */
+  /** Standard error as on a terminal, with long messages wrapped. */
   readonly shown: string;
-  /** The error that the command threw and `main` made a message of; missing for a process. */
+  /** The error that the command threw and `main` printed; missing for a process. */
   readonly thrown?: unknown;
 }
 
-/** How to run it. */
+/** Options of a run. */
 export interface ToolOptions {
-  /** What is on its standard input; nothing by default. */
+  /** Standard input; empty by default. */
   readonly input?: Uint8Array | undefined;
-  /** The directory that it runs in; the repository by default. */
+  /** Working directory; the repository by default. */
   readonly cwd?: string | undefined;
-  /** Variables of its environment, in addition. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Ends it. */
+  /** Ends the run. */
   readonly signal?: AbortSignal;
-  /** Bytes of output after which nobody reads any more; does not apply to a process. */
+  /** Number of bytes of output after which the reader closes the pipe; ignored for a process. */
   readonly most?: number;
 }
 
 const TASKS: Readonly<Record<string, { command: string }>> =
   JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`)).tasks;
 
-/** The arguments of `deno` by which the task of that name runs the tool. */
+/** The arguments of `deno` with which the task of that name runs the tool. */
 export function toolArguments(name: string): string[] {
   const command = TASKS[name]?.command ?? "";
   const match = /deno run (.*) (tools\/\w+\.ts)$/.exec(command);
@@ -51,24 +54,25 @@ export function toolArguments(name: string): string[] {
 const flagsOf = (args: readonly string[]): string[] =>
   args.filter((word) => word.startsWith("--allow-"));
 
-/** Commands whose work is done by a process that they start, with their own standard streams. */
+/** Commands that do their work in a child process with its own standard streams. */
 const STARTING: ReadonlySet<string> = new Set(["sql"]);
 
-/** Whether a run is asked to start threads. Those of two test files at once wait for each other for ever. */
+/** Whether the arguments ask for threads. Threads of two test files at once deadlock. */
 function startsThreads(args: readonly string[]): boolean {
   return args.some((word, i) =>
     word === "--jobs" ? args[i + 1] !== "1" : word.startsWith("--jobs=") && word !== "--jobs=1"
   );
 }
 
-/** Whether this process may start others. Where it may not, a command answers without them. */
+/** Whether this process may start others. If not, a command answers without them. */
 function mayStart(): boolean {
   return Deno.permissions.querySync({ name: "run" }).state === "granted";
 }
 
 /**
- * Runs a tool to its end, within this process, as {@linkcode inHost} says. Runs follow each other. What is about the
- * process itself (signals, pipes that are closed, V8's flags, memory) takes {@linkcode toolProcess}.
+ * Runs a tool to its end, inside this process (see {@linkcode inHost}). Runs follow each other.
+ * Tests of the process itself (signals, closed pipes, V8 flags, memory) need
+ * {@linkcode toolProcess}.
  */
 export async function tool(
   name: string,
@@ -107,7 +111,7 @@ export async function tool(
 /**
  * Runs a tool to its end, and returns its standard output.
  *
- * @throws {Error} If its exit code is not 0, with what it wrote to standard error.
+ * @throws {Error} If its exit code is not 0; the message contains its standard error.
  */
 export async function outputOf(name: string, ...args: string[]): Promise<string> {
   const { code, out, err } = await tool(name, args);
@@ -124,7 +128,7 @@ function resultOf(code: number, stdout: Uint8Array, stderr: Uint8Array): ToolRes
 /** Messages on standard error, each on one line. */
 export const unwrapped = (shown: string): string => shown.replaceAll(/\n {4}(?=\S)/g, " ");
 
-/** Runs a tool to its end, in a process of its own. */
+/** Runs a tool to its end, in its own process. */
 export async function toolProcess(
   name: string,
   args: readonly string[],
@@ -172,7 +176,7 @@ export async function runProgram(
   return resultOf(code, stdout, stderr);
 }
 
-/** Calls back with a temporary directory, which is removed afterwards. */
+/** Calls back with a temporary directory, and removes it afterwards. */
 export async function inFolder(use: (folder: string) => void | Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "perfdata-" });
   try {
@@ -183,8 +187,8 @@ export async function inFolder(use: (folder: string) => void | Promise<void>): P
 }
 
 /**
- * Where Deno keeps the packages that it has downloaded: a test that changes `HOME` keeps that, or Deno
- * downloads them all again.
+ * The directory of Deno's downloaded packages. A test that changes `HOME` keeps it; otherwise Deno
+ * downloads everything again.
  */
 export function denoFolder(): string {
   const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();

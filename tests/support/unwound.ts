@@ -1,4 +1,6 @@
-/** Programs whose stacks are worth unwinding, recorded on the spot, and the stacks as perf sees them. */
+/**
+ * Programs with stacks that are hard to unwind, recorded by the test, and perf's stacks of them.
+ */
 
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
@@ -12,19 +14,21 @@ const SOURCES = new URL("./unwound/", import.meta.url).pathname;
 /** Exceptions, signals, `alloca`, recursion through `std::function`, the vdso, threads, callbacks. */
 export const PROGRAM: string = Deno.readTextFileSync(`${SOURCES}calls.cc`);
 
-/** A way to make a program whose stacks are worth unwinding. */
+/** A way to build a program with stacks that are hard to unwind. */
 export interface Flavour {
-  /** What is special about it. */
+  /** The special feature of this program. */
   readonly name: string;
   /** The source, a file in `unwound/`. */
   readonly source: string;
   /** Compiler and flags. */
   readonly compiler: readonly string[];
-  /** How many rounds it runs. */
+  /** Number of rounds to run. */
   readonly rounds: number;
   /** Whether parts of it have no call frame information, so that all unwinders guess. */
   readonly guesses?: boolean;
-  /** Functions whose callers lie on another stack, of which there is no copy: no reader goes on there. */
+  /**
+   * Functions with callers on another stack, of which there is no copy: every unwinder stops there.
+   */
   readonly switches?: RegExp;
 }
 
@@ -32,11 +36,14 @@ const CXX = { source: "calls.cc", rounds: 500 } as const;
 const C = { source: "calls.c", rounds: 200, guesses: true } as const;
 const RUST = { source: "calls.rs", rounds: 1500 } as const;
 
-/** What of Go's runtime runs on a stack of the thread, of a signal, or starts one (asm_amd64.s, sys_linux_amd64.s). */
+/**
+ * Functions of Go's runtime that run on a thread's or a signal's stack, or start one (asm_amd64.s,
+ * sys_linux_amd64.s).
+ */
 const GO_SWITCHES =
   /^runtime\.(?:asmcgocall|clone|gogo|mcall|morestack\w*|mstart|nanotime1|sig(?:fwd|return|tramp)\w*|systemstack|vgetrandom1|walltime)(?:\.abi0)?$/;
 
-/** Compilers, levels of optimization, ways to link, C libraries and languages. */
+/** Compilers, optimization levels, ways to link, C libraries and languages. */
 export const FLAVOURS: readonly Flavour[] = [
   { name: "gcc -O2", ...CXX, compiler: ["g++", "-O2"] },
   { name: "gcc -O0, frame pointers", ...CXX, compiler: ["g++", "-O0"] },
@@ -69,7 +76,7 @@ export const FLAVOURS: readonly Flavour[] = [
 /**
  * Compiles a program, and records it with copies of its stacks.
  *
- * @returns The recording; `failed` says why there is none.
+ * @returns The recording; `failed` is the reason if there is none.
  */
 export async function record(
   { source, compiler, rounds }: Flavour,
@@ -86,7 +93,7 @@ export async function record(
   return failed === undefined ? { data, program } : { data, program, failed };
 }
 
-/** Runs a program beside this one, and returns what it printed to standard error if it failed. */
+/** Runs a program without blocking, and returns its standard error if it failed. */
 async function succeeds(...[program = "", ...args]: string[]): Promise<string | undefined> {
   try {
     const { success, stderr } = await new Deno.Command(program, { args, stdout: "null" }).output();
@@ -97,7 +104,7 @@ async function succeeds(...[program = "", ...args]: string[]): Promise<string | 
   }
 }
 
-/** Runs a program, and returns what it printed to standard error if it failed. */
+/** Runs a program, and returns its standard error if it failed. */
 export function runs(...[program = "", ...args]: string[]): string | undefined {
   try {
     const { success, stderr } = new Deno.Command(program, { args, stdout: "null" }).outputSync();
@@ -108,14 +115,16 @@ export function runs(...[program = "", ...args]: string[]): string | undefined {
   }
 }
 
-/** A stack, innermost frame first: `1a2b /path` by offset in the file, `kernel` for its frames. */
+/**
+ * A stack, innermost frame first: `1a2b /path` by offset in the file, `kernel` for kernel frames.
+ */
 export type PlainStack = readonly string[];
 
 /** Stacks of a recording, by thread and time of the sample. */
 export interface RecordedStacks {
   /** The stacks; those with an equal key follow one another. */
   readonly stacks: readonly { readonly key: string; readonly frames: PlainStack }[];
-  /** How unwinding went. */
+  /** Statistics of unwinding. */
   readonly engine: Engine;
 }
 
@@ -152,7 +161,7 @@ export async function ourStacks(
   return { stacks, engine };
 }
 
-/** Picks the frames of a program that are in functions of certain names. */
+/** Selects the frames of a program in functions with certain names. */
 export function framesIn(program: string, names: RegExp): (frame: string) => boolean {
   const path = Deno.realPathSync(program);
   const elf = ElfFile.open(bytesSource(Deno.readFileSync(path)));
@@ -166,7 +175,7 @@ export function framesIn(program: string, names: RegExp): (frame: string) => boo
   };
 }
 
-/** The stacks of the text of `perf script --no-inline --ns -F tid,time,ip,dso`. */
+/** The stacks in the text of `perf script --no-inline --ns -F tid,time,ip,dso`. */
 export function perfStacks(text: string): { key: string; frames: PlainStack }[] {
   return text.split("\n\n").filter((block) => block.trim() !== "").map((block) => {
     const [head = "", ...lines] = block.split("\n").filter((line) => line.trim() !== "");
@@ -185,7 +194,7 @@ export function perfStacks(text: string): { key: string; frames: PlainStack }[] 
 
 const END = "ffffffffffffffff";
 
-/** A thread of a profile of the Firefox Profiler, as far as stacks need it. */
+/** The parts of a Firefox Profiler thread that stacks need. */
 interface SamplyThread {
   readonly tid: string;
   readonly samples: { readonly stack: readonly (number | null)[] };
@@ -197,10 +206,10 @@ interface SamplyThread {
 }
 
 /**
- * The stacks as `samply import --save-only` (framehop) unwinds them: by thread, in the order of time,
+ * The stacks as `samply import --save-only` (framehop) unwinds them: by thread, in order of time,
  * frames as `1a2b name`, by address relative to the library.
  *
- * @returns `undefined` where there is no samply, or a profile of a kind that is not known.
+ * @returns `undefined` if samply is missing, or the profile is of an unknown kind.
  */
 export async function samplyStacks(
   data: string,
@@ -245,7 +254,10 @@ export async function samplyStacks(
   return byThread;
 }
 
-/** Where a 64-bit ELF file is loaded: offset in the file, size, and address less that of the first. */
+/**
+ * A loadable segment of a 64-bit ELF file: offset in the file, size, and address relative to the
+ * first one.
+ */
 interface Loaded {
   readonly offset: number;
   readonly size: number;
@@ -272,7 +284,9 @@ function readLoaded(path: string): Loaded[] {
   return found.map((loaded) => ({ ...loaded, address: loaded.address - base }));
 }
 
-/** A frame by its offset in the file as samply counts it: by address, with the file's name. */
+/**
+ * Converts a frame from its offset in the file to samply's form: an address, and the file's name.
+ */
 export function byAddress(frame: string): string {
   const [, offset = "", path = ""] = /^([0-9a-f]+) (.*)$/.exec(frame) ?? [];
   const name = path.slice(path.lastIndexOf("/") + 1);

@@ -1,23 +1,23 @@
 /**
- * What a user of the packages might write: what ran in a trace, with nothing but the recording and a
- * bundle. It runs in Node and browsers (see npm_test.ts).
+ * Sample program of a user: decodes the executed functions of a trace from the recording and a
+ * bundle. Runs in Node and browsers (see npm_test.ts).
  */
 import { blobSource } from "@perfdata/format/bytes";
 import { decodePt, PtCalls } from "@perfdata/pt/decode";
 import { bundledCode, PtNames, PtTrace } from "@perfdata/pt/code";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 
-/** What {@link decode} found. */
+/** Result of {@link decode}. */
 export interface Decoded {
-  /** Instructions that were executed. */
+  /** Number of executed instructions. */
   readonly insns: number;
-  /** Those of each function, and its calls. */
+  /** Instructions and calls of each function. */
   readonly functions: readonly (readonly [name: string, insns: number, calls: number])[];
-  /** What could not be decoded. */
+  /** Number of decoder errors. */
   readonly errors: number;
 }
 
-/** Decodes the Intel PT of a recording; code and names are those of the bundle. */
+/** Decodes the Intel PT of a recording; code and names come from the bundle. */
 export async function decode(recording: Blob, bundleBytes: Uint8Array): Promise<Decoded> {
   const source = blobSource(recording);
   const bundle = SymbolBundle.open(bundleBytes);

@@ -1,7 +1,10 @@
-/** What a user of the front door might write: it runs in Deno and Node, from the sources and from the tarballs. */
+/**
+ * Sample program of a user of the package `perfdata`. Runs in Deno and Node, from the sources and
+ * from the tarballs.
+ */
 import { open } from "@perfdata/perfdata";
 
-/** All of a recording that has an answer in text. */
+/** Everything in a recording that the package answers as text. */
 export async function front(path: string | URL): Promise<string> {
   using recording = await open(path);
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-/** Further parts of the packages that a user's program calls: headers, merging, and names of C++ from DWARF. */
+/** Sample program of a user: headers, merging, and C++ names from DWARF. */
 import { headerLines } from "@perfdata/dump";
 import { FileOutput } from "@perfdata/edit";
 import { mergeRecordings } from "@perfdata/edit/slice";
@@ -8,17 +8,20 @@ import { runEngine } from "@perfdata/session";
 import { bytesSource } from "@perfdata/symbols/resolver";
 import { SymbolResolver } from "@perfdata/symbols";
 
-/** What {@link more} found. */
+/** Result of {@link more}. */
 export interface More {
-  /** Lines of the header of the recording. */
+  /** Lines of the recording's header. */
   readonly header: readonly string[];
-  /** Records of the recording merged with itself. */
+  /** Number of records after merging the recording with itself. */
   readonly merged: number;
   /** Functions and lines at addresses of the binary. */
   readonly names: readonly string[];
 }
 
-/** Reads the header of a recording, merges it with itself, and names addresses of a binary. */
+/**
+ * Reads the header of a recording, merges the recording with itself, and names addresses of a
+ * binary.
+ */
 export async function more(
   recording: Blob,
   binary: Uint8Array,

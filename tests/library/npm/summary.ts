@@ -1,6 +1,6 @@
 /**
- * What a user of the packages might write: it runs in Deno, Node and browsers, from the sources and
- * from the tarballs (see npm_test.ts).
+ * Sample program of a user. Runs in Deno, Node and browsers, from the sources and from the tarballs
+ * (see npm_test.ts).
  */
 import { blobSource, memorySink } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
@@ -10,17 +10,19 @@ import { runEngine } from "@perfdata/session";
 import { bytesSource } from "@perfdata/symbols/resolver";
 import { SymbolResolver } from "@perfdata/symbols";
 
-/** What {@link summary} found. */
+/** Result of {@link summary}. */
 export interface Summary {
   /** Functions of the binary and their samples, most first. */
   readonly functions: readonly (readonly [name: string, samples: number])[];
-  /** AUX buffers: whose they are and how many bytes they have. */
+  /** AUX buffers: the CPU or thread of each, and its size in bytes. */
   readonly buffers: readonly (readonly [cpu: number | undefined, bytes: number])[];
   /** A checksum of the Intel PT data of each buffer. */
   readonly checksums: readonly number[];
 }
 
-/** Counts the functions of a binary in a recording, and reads the AUX data of another. */
+/**
+ * Counts the samples of a binary's functions in one recording, and reads the AUX data of another.
+ */
 export async function summary(
   recording: Blob,
   traced: Blob,
@@ -44,7 +46,7 @@ async function countFunctions(recording: Blob, binary: Uint8Array): Promise<[str
       }
     },
   }]);
-  // The files of the recorded machine: here the one binary.
+  // The files of the recorded machine, here only the binary.
   const resolver = new SymbolResolver({
     open: (path) => path.endsWith("/demo") ? bytesSource(binary) : undefined,
     read: () => undefined,
