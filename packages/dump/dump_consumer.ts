@@ -137,7 +137,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
 
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
-    this.#ibs = await IbsText.of(this.#reader);
+    this.#ibs = await IbsText.open(this.#reader);
     this.#options.symbols?.start(engine);
     this.#threads = new ThreadText(engine.view);
     this.#events.begin();
@@ -283,7 +283,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   }
 
   /** Sets `#record` to that of a row. */
-  #at(run: Run, row: number): PrintedRecord {
+  #setRecord(run: Run, row: number): PrintedRecord {
     const record = this.#record;
     record.source = run.at(row);
     record.start = intAt(run.start, row);
@@ -294,7 +294,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
 
   /** Writes a kernel record's bytes, time and name. */
   #putHead(event: PerfEvent | undefined, run: Run, row: number): void {
-    const record = this.#at(run, row);
+    const record = this.#setRecord(run, row);
     const { source, start, end } = record;
     const isSample = run.type[row] === PERF_RECORD_SAMPLE;
     let timeAt = -1;
@@ -345,7 +345,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
     if (!this.#shown || threads === undefined) return;
     this.#count(PERF_RECORD_SAMPLE);
     const le = this.#le;
-    const record = this.#at(run, row);
+    const record = this.#setRecord(run, row);
     const { source, start, end } = record;
     const { view } = source;
     const { layout } = state.event;
@@ -418,7 +418,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
       if (!this.#filtered) this.#count(type);
       return;
     }
-    const printed = this.#at(run, row);
+    const printed = this.#setRecord(run, row);
     const { source, start, end } = printed;
     const offset = floatAt(run.offset, row);
     // Old Chrome OS tools used the types from ID_INDEX to FEATURE for other records.

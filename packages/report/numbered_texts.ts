@@ -11,7 +11,7 @@ export class Texts {
   }
 
   /** Returns the number of a text, and adds it if it is new. */
-  of(text: string): number {
+  numberOf(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {
       number = this.#texts.push(text) - 1;

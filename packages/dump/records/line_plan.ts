@@ -134,7 +134,7 @@ export class LinePlan {
   }
 
   /** Creates the plan of a declaration; `undefined` if each record has to be decoded. */
-  static for(
+  static create(
     declaration: RecordDeclaration<string, unknown>,
     about: PlanOf,
   ): LinePlan | undefined {
@@ -238,7 +238,7 @@ export class LinePlan {
     if (shape?.kind === "counter") return;
     if (presence === "hidden") throw new NoWalk(`${path}: hidden`);
     if (shape?.kind === "when") {
-      const at = this.#at(place);
+      const at = this.#locator(place);
       this.#literal();
       const steps = this.#apart(() => {
         name();
@@ -251,7 +251,7 @@ export class LinePlan {
     } else if (presence === "optional") {
       // Reserved bytes are shown if they are not zero.
       if (shape?.kind !== "bytes" || codec.size === undefined) throw new NoWalk(path);
-      const at = this.#at(place);
+      const at = this.#locator(place);
       this.#put(({ bytes }, start, end, _out, pos) => {
         const from = at(start, end);
         for (let i = 0; i < size; i++) if (bytes[from + i] !== 0) return -1;
@@ -333,7 +333,7 @@ export class LinePlan {
   }
 
   /** Returns a function that locates a field in a record. */
-  #at({ offset, slot }: Place): (start: number, end: number) => number {
+  #locator({ offset, slot }: Place): (start: number, end: number) => number {
     const { positions } = this.#walk;
     if (slot >= 0) return () => intAt(positions, slot) + offset;
     return offset < 0 ? (_start, end) => end + offset : (start) => start + offset;
@@ -364,7 +364,7 @@ export class LinePlan {
     if (place.slot < 0) {
       this.#steps.push(step);
     } else {
-      const at = this.#at(place);
+      const at = this.#locator(place);
       const found = { ...step, offset: 0 };
       this.#put((source, start, end, out, pos) =>
         putStep(out, pos, found, source, at(start, end), end, true)
@@ -378,7 +378,7 @@ export class LinePlan {
 
   #bytes(place: Place, size: number | undefined): void {
     const { counts } = this.#walk;
-    const at = this.#at(place);
+    const at = this.#locator(place);
     const before = this.#line.value("text", 0);
     this.#put(({ bytes }, start, end, out, pos) => {
       const from = at(start, end);
@@ -389,7 +389,7 @@ export class LinePlan {
 
   #text(place: Place, unit: number): void {
     const { counts } = this.#walk;
-    const at = this.#at(place);
+    const at = this.#locator(place);
     const before = this.#line.value("text", 0);
     this.#put(({ bytes }, start, end, out, pos) => {
       const from = at(start, end);
@@ -403,7 +403,7 @@ export class LinePlan {
     const { size = 0, type, display } = element;
     if (size === 0 || place.slot < 0) throw new NoWalk(path);
     const line = this.#line;
-    const at = this.#at(place);
+    const at = this.#locator(place);
     const open = line.text("[").piece();
     if (type === "u64" && display.as === "hex") {
       const put = this.#addresses();
@@ -475,7 +475,7 @@ export class LinePlan {
     const { group, head, entry, id } = readLayout(readFormat);
     const own = layout.identifier >= 0 ? layout.identifier : layout.id;
     const before = this.#line.value("u", 8);
-    const find = this.#at(place);
+    const find = this.#locator(place);
     this.#put(({ view }, start, end, out, pos) => {
       const read = find(start, end);
       let at = read + head;

@@ -315,7 +315,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     const known = this.#plans.get(key);
     if (known !== undefined) return known;
     const declaration = this.#codec.declaration(type);
-    const plan = declaration && LinePlan.for(declaration, {
+    const plan = declaration && LinePlan.create(declaration, {
       event: this.#reader.events.all[event],
       eventName: type === PERF_RECORD_SAMPLE && event >= 0 ? this.#eventName(event) : "",
       misc,

@@ -78,7 +78,7 @@ export class IbsText {
    * Creates the text writer for a recording of an AMD processor with IBS PMUs; `undefined` for
    * others.
    */
-  static async of(reader: PerfDataReader): Promise<IbsText | undefined> {
+  static async open(reader: PerfDataReader): Promise<IbsText | undefined> {
     const wanted = [HEADER_ARCH, HEADER_CPUID, HEADER_PMU_CAPS, HEADER_PMU_MAPPINGS];
     const features = await recordedFeatures(reader, new Set(wanted)).catch((error) => {
       // Damaged features are reported where features are printed.

@@ -29,7 +29,7 @@ export class TraceBranches {
     for (let at = 0; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
       const tid = intAt(words, at + SAMPLE_WORD.TID);
       const cpu = intAt(words, at + SAMPLE_WORD.CPU);
-      const last = this.#of(cpu < 0 ? -2 - tid : cpu);
+      const last = this.#lastOf(cpu < 0 ? -2 - tid : cpu);
       // After an error or a switch of threads, the previous branch is unknown.
       const branch = last.tid === tid ? last.branch : -1;
       // The cycles count since the last branch with cycles.
@@ -47,7 +47,7 @@ export class TraceBranches {
     }
   }
 
-  #of(buffer: number): Last {
+  #lastOf(buffer: number): Last {
     let last = this.#last.get(buffer);
     if (last === undefined) {
       this.#last.set(buffer, last = { branch: -1, tid: -1, isClocked: false });

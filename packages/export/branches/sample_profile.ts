@@ -200,7 +200,7 @@ class Functions {
   }
 
   /** The range that begins at an address. */
-  at(address: number): { readonly name: string; readonly isOnly: boolean } | undefined {
+  rangeAt(address: number): { readonly name: string; readonly isOnly: boolean } | undefined {
     const range = this.#at.get(address);
     const name = range === undefined ? undefined : this.#own(range);
     if (name === undefined) return undefined;
@@ -307,7 +307,7 @@ class Builder {
     const calls: { readonly from: number; readonly name: string; readonly count: number }[] = [];
     const unsure = new Map<number, string[]>();
     const entered = branches.flatMap(({ from, to, taken }) => {
-      const entry = to === 0 ? undefined : this.#functions.at(to);
+      const entry = to === 0 ? undefined : this.#functions.rangeAt(to);
       if (entry === undefined) return [];
       if (!entry.isOnly) unsure.set(to, []);
       return [{ from, to, count: taken, ...entry }];

@@ -227,7 +227,11 @@ export function diffRecordings(
   }
   const keys = [...new Set([...base.keys(), ...now.keys()])];
   const isRepeated = base.recordings.length > 1 && now.recordings.length > 1;
-  const sides = keys.map((key): KeySides => ({ key, before: base.of(key), after: now.of(key) }));
+  const sides = keys.map((key): KeySides => ({
+    key,
+    before: base.sumsOf(key),
+    after: now.sumsOf(key),
+  }));
   // A function's part of the level is its share of the samples, since large functions matter most.
   const samples = sides.reduce((sum, { before, after }) => sum + before.samples + after.samples, 0);
   const parts = sides.map(({ before, after }) => (before.samples + after.samples) / samples);
@@ -284,7 +288,7 @@ class Side {
   }
 
   /** Sums of a key over the recordings. */
-  of(key: string): DiffSide {
+  sumsOf(key: string): DiffSide {
     let [samples, period] = [0, 0];
     for (const one of this.recordings) {
       const found = one.keys.get(key);
@@ -338,7 +342,9 @@ function judged(change: number, interval: readonly [number, number], chance: num
 function repeatedChange(base: Side, now: Side, key: string | undefined, part: number): DiffChange {
   const spread = welch(base.each(key), now.each(key), LEVEL * part);
   if (spread === undefined) throw new RangeError("a side has fewer than two recordings");
-  const [before, after] = key === undefined ? [base.whole, now.whole] : [base.of(key), now.of(key)];
+  const [before, after] = key === undefined
+    ? [base.whole, now.whole]
+    : [base.sumsOf(key), now.sumsOf(key)];
   const counts = countsOf(base, now, before, after);
   const [low, high] = counts.interval(0, normalQuantile(LEVEL * part));
   const whole = base.whole.value;
@@ -440,7 +446,7 @@ function spreadsOf(
 function rowsOf(changes: readonly Change[], notes: Notes, isPath: boolean): DiffRow[] {
   return changes.map(({ key, ...change }): DiffRow => {
     const { name, object, path } = parts(key);
-    return { name, object, ...(isPath ? { path } : {}), ...change, note: notes.of(key) };
+    return { name, object, ...(isPath ? { path } : {}), ...change, note: notes.noteOf(key) };
   }).sort((a, b) =>
     Math.abs(b.change) - Math.abs(a.change) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
   );
@@ -616,7 +622,7 @@ class Notes {
     });
   }
 
-  of(key: string): string {
+  noteOf(key: string): string {
     const [before, after] = [this.#before, this.#after].map((side) =>
       side.some(({ keys }) => keys.has(key))
     );

@@ -369,7 +369,7 @@ export class PtScriptWriter {
     this.#start(words, at, time[row] as number, has, chain);
     const hasIpc = has.ipc === true && words[at + SAMPLE_WORD.IPC_INSNS] !== 0;
     if (kind === SAMPLE.BRANCHES && !has.callindent && !hasIpc) {
-      return this.#way(words, at, has, insnTexts);
+      return this.#branch(words, at, has, insnTexts);
     }
     const flags = isSynth ? 0 : words[at + SAMPLE_WORD.FLAGS] as number;
     const isPebs = kind === SAMPLE.PEBS;
@@ -387,7 +387,7 @@ export class PtScriptWriter {
         const flags = words[at + SAMPLE_WORD.FLAGS] as number;
         this.#payload(kind, flags, high, amount, data);
       }
-      if (has.addr) this.#to(words, at, has);
+      if (has.addr) this.#target(words, at, has);
       const lists = this.#lists[isSynth ? 1 : 0] as PtListText;
       if (chain) lists.chain(text, rows, row);
       else if (has.ip) this.#address(text, words, at + SAMPLE_WORD.FROM_HI, has);
@@ -481,7 +481,7 @@ export class PtScriptWriter {
   }
 
   /** Writes all fields of a branch after the time. Branches repeat, so their texts are cached. */
-  #way(words: Int32Array, at: number, has: Has, insnTexts: readonly string[]): void {
+  #branch(words: Int32Array, at: number, has: Has, insnTexts: readonly string[]): void {
     const { text } = this;
     const number = this.#ways.find(words, at);
     if (number >= 0) {
@@ -544,7 +544,7 @@ export class PtScriptWriter {
     text.pooled(this.#pool, this.#end(words[at + 2] as number, has));
   }
 
-  #to(words: Int32Array, at: number, has: Has): void {
+  #target(words: Int32Array, at: number, has: Has): void {
     const { text } = this;
     const to = at + SAMPLE_WORD.TO_HI;
     text.hex16(words[to] as number, words[to + 1] as number);

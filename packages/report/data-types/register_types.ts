@@ -83,7 +83,7 @@ export class RegisterTypes {
   access(number: number): FoundData | undefined {
     const insn = this.#insns[number];
     if (insn?.memory === undefined) return undefined;
-    const found = this.#pointedBy(insn.memory, this.#at(number), number);
+    const found = this.#pointedBy(insn.memory, this.#registersAt(number), number);
     return found === undefined ? undefined : within(found);
   }
 
@@ -176,7 +176,7 @@ export class RegisterTypes {
   }
 
   /** Registers before an instruction, including variables. */
-  #at(number: number): Registers {
+  #registersAt(number: number): Registers {
     const before = this.#before[number] ?? NOTHING;
     const known = this.#known[number];
     if (known === undefined) return before;
@@ -186,7 +186,7 @@ export class RegisterTypes {
   }
 
   #after(number: number, insn: DataInsn): Registers {
-    const before = this.#at(number);
+    const before = this.#registersAt(number);
     const { effect, written } = insn;
     if (effect === undefined && written.length === 0 && insn.flow !== "call") return before;
     const registers = [...before];

@@ -16,13 +16,13 @@ export class CommTable {
    * @param name The name, if there is one.
    * @param tid Id of an unnamed thread.
    */
-  of(name: string | undefined, tid: number): number {
+  numberOf(name: string | undefined, tid: number): number {
     if (name === undefined) return 2 * this.#tids.add(tid) + 1;
     const called = /^:(-?\d{1,10})$/.exec(name)?.[1];
     // A name may equal the text of an unnamed thread.
     return called !== undefined && `${Number(called) | 0}` === called
       ? 2 * this.#tids.add(Number(called)) + 1
-      : 2 * this.#names.of(name);
+      : 2 * this.#names.numberOf(name);
   }
 
   /** Text of a command. */

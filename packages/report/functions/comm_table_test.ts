@@ -14,11 +14,11 @@ Deno.test("CommTable: commands are sorted by text, and each text has one number"
   for (const names of NAMES) {
     const table = new CommTable();
     const numbers = [
-      ...TIDS.map((tid) => table.of(undefined, tid)),
-      ...names.map((name) => table.of(name, 7)),
+      ...TIDS.map((tid) => table.numberOf(undefined, tid)),
+      ...names.map((name) => table.numberOf(name, 7)),
       // Equals the text of an unnamed thread.
-      table.of(":42", 8),
-      table.of(undefined, 1000),
+      table.numberOf(":42", 8),
+      table.numberOf(undefined, 1000),
     ];
     const texts = [...TIDS.map((tid) => `:${tid}`), ...names, ":42", ":1000"];
     assertEquals(numbers.map((number) => table.text(number)), texts);

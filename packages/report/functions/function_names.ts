@@ -165,9 +165,9 @@ export class PlaceNames {
   > = {
     offset: (names, at) => names.#point(at),
     size: (_, { found: { symbol } = {} }) => Math.max(0, (symbol?.end ?? 0) - (symbol?.start ?? 0)),
-    type: (names, { place }) => names.texts.of(typeText(names.#access(place))),
-    typeoff: (names, { place }) => names.texts.of(typeOffsetText(names.#access(place))),
-    typecln: (names, { place }) => names.texts.of(typeLineText(names.#access(place))),
+    type: (names, { place }) => names.texts.numberOf(typeText(names.#access(place))),
+    typeoff: (names, { place }) => names.texts.numberOf(typeOffsetText(names.#access(place))),
+    typecln: (names, { place }) => names.texts.numberOf(typeLineText(names.#access(place))),
   };
   /** Numbers of the needed columns of `#FINE`, by entry. */
   readonly #fine = new Map<NameColumn, Int32Array>();
@@ -211,8 +211,8 @@ export class PlaceNames {
       if (needs[column]) this.#fine.set(column, new Int32Array(1));
     }
     this.functions = new FunctionNumbers(show);
-    this.#unknown = this.dsos.of("[unknown]");
-    this.#dsoOf = places.mapped.map((mapped) => this.dsos.of(shortName(mapped)));
+    this.#unknown = this.dsos.numberOf("[unknown]");
+    this.#dsoOf = places.mapped.map((mapped) => this.dsos.numberOf(shortName(mapped)));
     this.#inner = new Int32Array(places.count).fill(-1);
     for (let place = 0; place < places.count; place++) {
       if (places.object(place) < UNMAPPED && places.hi(place) >= 0) {
@@ -354,7 +354,7 @@ export class PlaceNames {
         this.unverified.add(symbol);
       }
     }
-    const file = needs.file === false ? 0 : this.texts.of(
+    const file = needs.file === false ? 0 : this.texts.numberOf(
       needs.file === "line"
         ? baseName(frame?.file ?? "")
         : frame?.file === undefined
@@ -435,9 +435,9 @@ export class PlaceNames {
     inObject: number,
   ): number {
     if (frame?.file === undefined || frame.line === 0) {
-      return this.texts.of(this.functions.offsetText(found, inObject));
+      return this.texts.numberOf(this.functions.offsetText(found, inObject));
     }
-    const number = this.texts.of(`${baseName(frame.file)}:${frame.line}`);
+    const number = this.texts.numberOf(`${baseName(frame.file)}:${frame.line}`);
     this.linePaths[number] ??= `${frame.file}:${frame.line}`;
     return number;
   }

@@ -324,7 +324,7 @@ export class FunctionTable {
     };
     for (let i = 0; i < histogram.contextCount; i++) {
       const called = histogram.comm(i);
-      const name = this.comms.of(comms?.name(called), comms?.tid(called) ?? -1);
+      const name = this.comms.numberOf(comms?.name(called), comms?.tid(called) ?? -1);
       found.comm[i] = name;
       found.row[i] = this.#sums.context(
         this.#eventOf?.[histogram.event(i)] ?? histogram.event(i),

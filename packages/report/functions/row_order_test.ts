@@ -27,7 +27,7 @@ Deno.test("stableOrder: rows are in the order of a stable sort by all columns", 
 Deno.test("ranks: texts have the ranks of the sorted texts, equal texts the same one", () => {
   fc.assert(fc.property(fc.array(fc.string({ maxLength: 2 })), (words) => {
     const texts = new Texts();
-    const numbers = words.map((word) => texts.of(word));
+    const numbers = words.map((word) => texts.numberOf(word));
     const ranks = textRanks(Int32Array.from(numbers), (number) => texts.text(number));
     const sorted = [...new Set(words)].sort();
     assertEquals(numbers.map((number) => ranks[number]), words.map((word) => sorted.indexOf(word)));

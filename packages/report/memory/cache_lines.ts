@@ -213,7 +213,7 @@ class Sums {
   }
 
   /** Sum of some counters. */
-  of(number: number, counters: readonly AccessCounter[]): number {
+  sum(number: number, counters: readonly AccessCounter[]): number {
     let sum = 0;
     for (const name of counters) sum += counterOf(this.#numbers, name, number * SIZE);
     return sum;
@@ -222,7 +222,7 @@ class Sums {
   /** All counters. */
   all(number: number): AccessSums {
     return Object.fromEntries(
-      ACCESS_COUNTERS.map((name) => [name, this.of(number, [name])]),
+      ACCESS_COUNTERS.map((name) => [name, this.sum(number, [name])]),
     ) as unknown as AccessSums;
   }
 
@@ -473,12 +473,12 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
 
   /** Whether there are accesses. */
   get hasAccesses(): boolean {
-    return this.#total.of(0, ["records"]) > 0;
+    return this.#total.sum(0, ["records"]) > 0;
   }
 
   /** Number of contended accesses. */
   contended(by: keyof typeof CONTENTION): number {
-    return this.#total.of(0, CONTENTION[by]);
+    return this.#total.sum(0, CONTENTION[by]);
   }
 
   /** Names lines and accesses. Call it after the pass. */
@@ -488,14 +488,14 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   ): Promise<CacheLineReport> {
     const engine = this.#engine as Engine;
     const counters = CONTENTION[by];
-    const total = this.#total.of(0, counters);
+    const total = this.#total.sum(0, counters);
     const lines = this.#lines;
     const numbers = Array.from({ length: lines.count }, (_, line) => line)
-      .map((line) => ({ line, contended: lines.of(line, counters) }))
+      .map((line) => ({ line, contended: lines.sum(line, counters) }))
       .filter(({ contended }) => least === 0 || (contended > 0 && contended >= least * total))
       .sort((a, b) =>
         b.contended - a.contended ||
-        lines.of(b.line, ["records"]) - lines.of(a.line, ["records"]) || a.line - b.line
+        lines.sum(b.line, ["records"]) - lines.sum(a.line, ["records"]) || a.line - b.line
       );
     const shown = numbers.slice(0, limit).map(({ line }) => line);
     const rowsOf = new Map<number, number[]>(shown.map((line) => [line, []]));
@@ -504,7 +504,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       const rows = rowsOf.get(line);
       if (rows === undefined) continue;
       rows.push(access);
-      const records = this.#accesses.of(access, ["records"]);
+      const records = this.#accesses.sum(access, ["records"]);
       if (code >= 0) uses.use(code, ADDRESS_USE.IP, records, records);
       uses.use(data, ADDRESS_USE.IP, records, records);
     }
@@ -537,8 +537,8 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
           accesses: (rowsOf.get(line) as number[])
             .sort((a, b) =>
               (this.#rows[a] as Row).offset - (this.#rows[b] as Row).offset ||
-              this.#accesses.of(b, counters) - this.#accesses.of(a, counters) ||
-              this.#accesses.of(b, ["records"]) - this.#accesses.of(a, ["records"]) || a - b
+              this.#accesses.sum(b, counters) - this.#accesses.sum(a, counters) ||
+              this.#accesses.sum(b, ["records"]) - this.#accesses.sum(a, ["records"]) || a - b
             )
             .map((access) =>
               this.#described(access, names, cpusOf[access] ?? [], nodes, withLines)

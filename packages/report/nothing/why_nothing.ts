@@ -68,7 +68,7 @@ class Present {
     }
   }
 
-  of(what: typeof NUMBERS[number]): ReadonlySet<number> {
+  numbersOf(what: typeof NUMBERS[number]): ReadonlySet<number> {
     return this.samples[what].size > 0 ? this.samples[what] : this.others[what];
   }
 }
@@ -99,10 +99,10 @@ export async function whyNothing(
   if (present !== undefined) {
     for (const what of NUMBERS) {
       const text = filters[what];
-      if (text === undefined || isOneOf(numberList(text), present.of(what))) continue;
-      const there = present.of(what).size === 0
+      if (text === undefined || isOneOf(numberList(text), present.numbersOf(what))) continue;
+      const there = present.numbersOf(what).size === 0
         ? `its samples have no ${what}`
-        : `there ${areNumbers(present.of(what))}`;
+        : `there ${areNumbers(present.numbersOf(what))}`;
       return `--${what} ${text} matches nothing; ${there}`;
     }
     if (filters.type !== undefined) {

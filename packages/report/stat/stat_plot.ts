@@ -47,7 +47,10 @@ export class StatPlot {
       panel.set(group.name, points);
       const used = metrics.find(({ unit }) => unit === "CPUs utilized");
       const isClock = unit === "msec";
-      this.#titles.set(event, isClock ? `${name}: CPUs utilized` : `${name}${of(unit)} per second`);
+      this.#titles.set(
+        event,
+        isClock ? `${name}: CPUs utilized` : `${name}${inUnit(unit)} per second`,
+      );
       const perSecond = used?.value ?? Number(value) / (isClock ? duration / 1e6 : duration / 1e9);
       points.push({ from: to - duration, to, value: state === "counted" ? perSecond : NaN });
       most = Math.max(most, points.length);
@@ -85,6 +88,6 @@ export class StatPlot {
 }
 
 /** The unit of values for a title. */
-function of(unit: string): string {
+function inUnit(unit: string): string {
   return unit === "" ? "" : ` (${unit})`;
 }

@@ -78,7 +78,7 @@ export class BundleTables {
     return this.#view.getUint32(at, true);
   }
 
-  #at(section: Section, index: number, field: number): number {
+  #offsetOf(section: Section, index: number, field: number): number {
     const size = SECTIONS.find(({ name }) => name === section)?.size ?? 0;
     return this.#offset[section] + size * index + field;
   }
@@ -132,7 +132,7 @@ export class BundleTables {
 
   #checkStrings(): void {
     const { strings: count } = this.#count;
-    const first = this.#at("strings", 0, 0);
+    const first = this.#offsetOf("strings", 0, 0);
     const room = this.#bytes.length - first - 4 * count;
     if (count === 0) {
       throw new BundleError(first, `${hex(first)}: no strings, expected at least ""`);
@@ -154,7 +154,7 @@ export class BundleTables {
   #checkFunctions(): void {
     const { functions, strings } = this.#count;
     for (let i = 0; i < functions; i++) {
-      const at = this.#at("functions", i, 0);
+      const at = this.#offsetOf("functions", i, 0);
       for (let k = 0; k < 12; k += 4) this.#below(at + k, strings, "string of a function");
     }
   }
@@ -163,7 +163,7 @@ export class BundleTables {
     const { frames, functions, strings } = this.#count;
     const depth = new Uint16Array(frames + 1);
     for (let i = 0; i < frames; i++) {
-      const at = this.#at("frames", i, 0);
+      const at = this.#offsetOf("frames", i, 0);
       this.#below(at, functions + 1, "function of a frame");
       this.#below(at + 4, strings, "file of a frame");
       // A caller's row precedes the rows of its callees, so calls cannot form a cycle.
@@ -178,7 +178,7 @@ export class BundleTables {
   #checkSymbols(): void {
     const { symbols, functions } = this.#count;
     for (let i = 0; i < symbols; i++) {
-      const at = this.#at("symbols", i, 0);
+      const at = this.#offsetOf("symbols", i, 0);
       const start = this.#long(at, "start of a symbol");
       const size = this.#long(at + 8, "size of a symbol");
       if (size < 0 || !Number.isSafeInteger(start + size)) {
@@ -201,7 +201,7 @@ export class BundleTables {
   #readRanges(): void {
     const { symbols, frames } = this.#count;
     for (let i = 0; i < this.rangeStart.length; i++) {
-      const at = this.#at("ranges", i, 0);
+      const at = this.#offsetOf("ranges", i, 0);
       this.rangeStart[i] = this.#long(at, "start of a range");
       const size = this.rangeSize[i] = this.#u32(at + 8);
       if (size === 0) throw new BundleError(at + 8, `${hex(at + 8)}: range ${i} is empty`);
@@ -218,7 +218,7 @@ export class BundleTables {
   }
 
   #object(index: number): BundleObject {
-    const at = this.#at("objects", index, 0);
+    const at = this.#offsetOf("objects", index, 0);
     const bytes = this.#bytes;
     const idSize = byteAt(bytes, at + BUILD_ID_BYTES);
     if (idSize > BUILD_ID_BYTES) {
@@ -246,7 +246,7 @@ export class BundleTables {
     for (let i = firstRange + 1; i < firstRange + rangeCount; i++) {
       const before = floatAt(this.rangeStart, i - 1) + uintAt(this.rangeSize, i - 1);
       if (floatAt(this.rangeStart, i) < before) {
-        const where = this.#at("ranges", i, 0);
+        const where = this.#offsetOf("ranges", i, 0);
         throw new BundleError(
           where,
           `${hex(where)}: range ${i} begins before the one before it ends`,
@@ -256,9 +256,9 @@ export class BundleTables {
     const segments: LoadSegment[] = [];
     for (let i = firstSegment; i < firstSegment + segmentCount; i++) {
       segments.push({
-        offset: this.#long(this.#at("segments", i, 0), "offset of a segment"),
-        size: this.#long(this.#at("segments", i, 8), "size of a segment"),
-        address: this.#long(this.#at("segments", i, 16), "address of a segment"),
+        offset: this.#long(this.#offsetOf("segments", i, 0), "offset of a segment"),
+        size: this.#long(this.#offsetOf("segments", i, 8), "size of a segment"),
+        address: this.#long(this.#offsetOf("segments", i, 16), "address of a segment"),
       });
     }
     let buildId = "";
@@ -290,7 +290,7 @@ export class BundleTables {
     }
     this.#taken.unwinding += size;
     if (machine === 0) return undefined;
-    const start = this.#at("unwinding", first, 0);
+    const start = this.#offsetOf("unwinding", first, 0);
     return { machine, section: this.#bytes.subarray(start, start + size) };
   }
 
@@ -316,7 +316,7 @@ export class BundleTables {
   #string(index: number): string {
     let text = this.#text[index];
     if (text === undefined) {
-      const ends = this.#at("strings", 0, 0);
+      const ends = this.#offsetOf("strings", 0, 0);
       const bytes = ends + 4 * this.#count.strings;
       const start = index === 0 ? 0 : this.#u32(ends + 4 * (index - 1));
       const end = this.#u32(ends + 4 * index);
@@ -327,7 +327,7 @@ export class BundleTables {
   }
 
   entry(range: number): BundleEntry {
-    const at = this.#at("ranges", range, 0);
+    const at = this.#offsetOf("ranges", range, 0);
     const symbol = this.#u32(at + 12);
     const start = floatAt(this.rangeStart, range);
     return {
@@ -340,9 +340,9 @@ export class BundleTables {
   }
 
   #symbol(index: number): SymbolInfo {
-    const at = this.#at("symbols", index, 0);
+    const at = this.#offsetOf("symbols", index, 0);
     const start = this.#long(at, "start of a symbol");
-    const name = this.#u32(this.#at("functions", this.#u32(at + 16) - 1, 0));
+    const name = this.#u32(this.#offsetOf("functions", this.#u32(at + 16) - 1, 0));
     const end = start + this.#long(at + 8, "size of a symbol");
     const symbol = { name: this.#string(name), start, end };
     return this.#u32(at + 20) === SYMBOL_IS_DATA ? { ...symbol, data: true } : symbol;
@@ -351,7 +351,7 @@ export class BundleTables {
   #frames(innermost: number): Frame[] {
     const frames: Frame[] = [];
     for (let id = innermost; id !== 0;) {
-      const at = this.#at("frames", id - 1, 0);
+      const at = this.#offsetOf("frames", id - 1, 0);
       const name = this.#u32(at);
       const file = this.#u32(at + 4);
       const caller = this.#u32(at + 20);
@@ -370,7 +370,7 @@ export class BundleTables {
   }
 
   #nameOf(id: number, field: number): string | undefined {
-    const string = this.#u32(this.#at("functions", id - 1, field));
+    const string = this.#u32(this.#offsetOf("functions", id - 1, field));
     return string === 0 ? undefined : this.#string(string);
   }
 }

@@ -155,7 +155,7 @@ export class FunctionNames {
       this.#later.clear();
       const { functions, declared } = this.#unscoped;
       this.#unscoped = { functions: [], declared: [] };
-      const scopes = this.#scopes.of(declared, (error) => errors.push(error));
+      const scopes = this.#scopes.scopesOf(declared, (error) => errors.push(error));
       scopes.forEach((scope, i) => {
         if (scope !== "") this.#scope.set(numberAt(functions, i), scope);
       });

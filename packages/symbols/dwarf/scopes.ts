@@ -67,7 +67,7 @@ export class Scopes {
   #room = MOST_TEXT;
 
   /** Returns the scope of each function; `""` if it has none. Reports unreadable parts. */
-  of(declared: readonly Declared[], report: (error: DwarfError) => void): string[] {
+  scopesOf(declared: readonly Declared[], report: (error: DwarfError) => void): string[] {
     const wanted = declared.map(({ unit, at }) => this.#entry(unit, at));
     for (let round = 0; round < MOST_ROUNDS && this.#unknown.length > 0; round++) {
       const unknown = this.#unknown;

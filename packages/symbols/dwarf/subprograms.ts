@@ -59,14 +59,14 @@ export class FunctionWalk {
     const end = this.#unit.bytes.length;
     while (this.#p < end) {
       // In short calls: an engine optimizes a function best when it is called again.
-      const at = this.#some();
+      const at = this.#nextInPiece();
       if (at >= 0) return at;
     }
     if (this.#p > end) throw this.#unit.error("the last entry runs past the end of the unit");
     return -1;
   }
 
-  #some(): number {
+  #nextInPiece(): number {
     const unit = this.#unit, c = this.#c;
     const table = unit.abbrevs;
     const { dense, kind: kinds, size: sizes, jump: jumps } = table;

@@ -44,7 +44,7 @@ export class UnitList {
             `too large: more than ${this.length} units of ${bytes} bytes on average`,
           );
         }
-        const unit = this.#at(offset);
+        const unit = this.#read(offset);
         if (unit === undefined) {
           if (this.length === 0) throw new DwarfError(info.name, offset, "a unit of length 0");
           break;
@@ -64,7 +64,7 @@ export class UnitList {
   }
 
   /** Reads the header at an offset; `undefined` if the length is zero. */
-  #at(offset: number): Unit | undefined {
+  #read(offset: number): Unit | undefined {
     const { info } = this.#file;
     const c = info.cursor(offset, Math.min(48, info.size - offset));
     if (c.unitLength().length === 0) return undefined;
@@ -74,7 +74,7 @@ export class UnitList {
 
   /** Unit number `i`, without caching it. */
   peek(i: number): Unit {
-    return this.#kept.get(i) ?? this.#at(floatAt(this.offset, i)) as Unit;
+    return this.#kept.get(i) ?? this.#read(floatAt(this.offset, i)) as Unit;
   }
 
   /** Unit number `i`. The same object is returned each time. */

@@ -87,7 +87,7 @@ export class JitSymbols {
    * Beyond 2⁵³ ns (104 days of uptime) the nearest `number` is good enough
    */
   lookup(address: Address, time = Infinity): JitCode | undefined {
-    return this.#at(address)[this.version(address, time) - 1];
+    return this.#codesAt(address)[this.version(address, time) - 1];
   }
 
   /**
@@ -97,7 +97,7 @@ export class JitSymbols {
    * @param time in the file's clock; by default the newest code counts
    */
   version(address: Address, time = Infinity): number {
-    const versions = this.#at(address);
+    const versions = this.#codesAt(address);
     let version = versions.length;
     if (version === 0) return -1;
     while (version > 0 && (versions[version - 1] as JitCode).since > time) version--;
@@ -106,17 +106,17 @@ export class JitSymbols {
 
   /** The code with a number returned by {@linkcode JitSymbols.version}; by default the newest. */
   ofVersion(address: Address, version?: number): JitCode | undefined {
-    const versions = this.#at(address);
+    const versions = this.#codesAt(address);
     return versions[(version ?? versions.length) - 1];
   }
 
   /** Whether an address belonged to several codes over time. */
   isReusedAt(address: Address): boolean {
-    return this.#at(address).length > 1;
+    return this.#codesAt(address).length > 1;
   }
 
   /** The codes at an address, oldest first. */
-  #at(address: Address): readonly JitCode[] {
+  #codesAt(address: Address): readonly JitCode[] {
     const boundaries = this.#boundaries;
     let low = 0;
     let high = boundaries.length;

@@ -54,7 +54,7 @@ export async function elfLookup(
       findInElf(
         offsets,
         (offset) => addresses.fromOffset(offset),
-        tables.for,
+        tables.tableFor,
         dwarf,
         context.show,
       ),
@@ -89,7 +89,7 @@ export async function moduleFileLookup(
       findInElf(
         distances,
         toFile,
-        tables.for,
+        tables.tableFor,
         dwarf,
         context.show,
       ),
@@ -174,7 +174,7 @@ class ElfTables {
   /**
    * Returns the symbol table for the look-up of some addresses; `undefined` if it is unreadable.
    */
-  readonly for = (addresses: Float64Array): SymbolTable | undefined => {
+  readonly tableFor = (addresses: Float64Array): SymbolTable | undefined => {
     if (this.#all !== undefined) return this.#all;
     if (this.#failed) return undefined;
     const few = this.#lookUps++ < FEW_LOOK_UPS;
@@ -216,7 +216,7 @@ export function findInElf(
     const index = fileAddress === -1 ? -1 : table?.lookup(fileAddress) ?? -1;
     const bySymbol = known === undefined || index < 0
       ? nothing
-      : known.of(index, address - fileAddress);
+      : known.resolve(index, address - fileAddress);
     const first = batch?.first[i] ?? 0;
     const count = batch?.count[i] ?? 0;
     if (batch === undefined || count === 0) return bySymbol;

@@ -24,7 +24,7 @@ export function findInTable(
   return Array.from(addresses, (address) => {
     const index = table.lookup(address + base);
     const isOther = index < 0 || (group !== undefined && table.group(index) !== group);
-    return isOther ? nothing : known.of(index, -base);
+    return isOther ? nothing : known.resolve(index, -base);
   });
 }
 
@@ -41,7 +41,7 @@ export class SymbolResolutions {
   }
 
   /** @param by added to the table's addresses */
-  of(index: number, by: number): Resolution {
+  resolve(index: number, by: number): Resolution {
     let known = this.#known.get(index);
     const { start } = known?.symbol ?? {};
     // A symbol could be in two segments, with another shift in each.

@@ -57,10 +57,10 @@ export class DataTypeTable {
   /** The type of an entry (a variable, field or pointer); `undefined` for `void`. */
   typeOf(place: EntryPlace): DataType | undefined {
     const to = this.#follow(place, DW_AT.type);
-    return to === undefined ? undefined : this.#at(to, 0);
+    return to === undefined ? undefined : this.#typeAt(to, 0);
   }
 
-  #at(place: EntryPlace, depth: number): DataType | undefined {
+  #typeAt(place: EntryPlace, depth: number): DataType | undefined {
     const { entries, entry } = place;
     let known = this.#known.get(entries);
     if (known === undefined) this.#known.set(entries, known = new Map());
@@ -76,7 +76,7 @@ export class DataTypeTable {
     const tag = entries.tag(entry);
     const under = (): DataType | undefined => {
       const to = this.#follow(place, DW_AT.type);
-      return to === undefined ? undefined : this.#at(to, depth + 1);
+      return to === undefined ? undefined : this.#typeAt(to, depth + 1);
     };
     if (QUALIFIERS.has(tag)) return under();
     const size = entries.constant(entry, DW_AT.byte_size);
