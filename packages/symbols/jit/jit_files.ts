@@ -83,7 +83,7 @@ export class JitFiles {
    * @throws {SymbolsError} If it is unreadable.
    */
   perfMap(recorded: string): SymbolTable | undefined {
-    if (!this.#maps.has(recorded)) this.#maps.set(recorded, this.#map(this.pathOf(recorded)));
+    if (!this.#maps.has(recorded)) this.#maps.set(recorded, this.#map(recorded));
     const map = this.#maps.get(recorded);
     if (map instanceof SymbolsError) throw map;
     return map;
