@@ -17,7 +17,7 @@ import {
 } from "@perfdata/format/constants";
 import type { Run } from "@perfdata/session";
 
-/** What flags print among the samples, as perf's flags of the same names. */
+/** Record types that flags print among the samples; perf has flags of the same names. */
 const SHOWN = {
   "show-mmap-events": [PERF_RECORD_MMAP, PERF_RECORD_MMAP2],
   "show-task-events": [PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_EXIT],

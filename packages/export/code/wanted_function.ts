@@ -6,7 +6,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import type { FunctionTest } from "./annotate.ts";
 import { shownFrom } from "./function_code.ts";
 
-/** What the user wrote. */
+/** The function that the user asked for: by name, address or source line. */
 export type Wanted =
   | { readonly by: "name"; readonly test: (name: string) => boolean }
   | { readonly by: "address"; readonly address: bigint }
@@ -34,7 +34,7 @@ export function parseWanted(text: string): Wanted {
   return { by: "name", test: (name) => name === text };
 }
 
-/** What a profile was made of: where addresses are. */
+/** The recording behind a profile, with the objects and symbols of its addresses. */
 export interface ProfileSource {
   /** The objects that were sampled. */
   readonly engine: { readonly places: AddressedPlaces };
@@ -123,7 +123,7 @@ async function atAddress(
     if (!profile.functions.object.includes(number)) continue;
     const symbols = await resolver.open(object);
     try {
-      // What is added depends on the segment, of which there are few.
+      // The difference between file and shown addresses depends only on the segment.
       const bases = new Set([
         shownFrom(object, symbols, 0),
         ...symbols.segments.map(({ offset }) => shownFrom(object, symbols, offset)),

@@ -59,7 +59,7 @@ class Numbers<T> {
   }
 }
 
-/** What a profile refers to, as it is met. */
+/** The tables that a profile refers to, filled on first use. */
 class Dictionary {
   readonly #profile: Profile;
   readonly #inline: boolean;

@@ -34,7 +34,7 @@ export interface ViewProfile {
   readonly title: string;
   /** How far names and stacks can be trusted, in one line. */
   readonly trust: string;
-  /** What is missing of times without a CPU, and how to record it: a line each. */
+  /** Missing facts of off-CPU times, and how to record them, one line each. */
   readonly notes?: readonly string[] | undefined;
   /** The events. */
   readonly events: readonly ProfileEvent[];

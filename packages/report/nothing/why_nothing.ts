@@ -33,12 +33,12 @@ interface Numbers {
   readonly cpu: Set<number>;
 }
 
-/** What a recording has, of what filters choose by. */
+/** The ids in a recording that filters select by: processes, threads and CPUs. */
 class Present {
   readonly needs = { order: "file", machine: false } as const;
-  /** Those of samples. */
+  /** Ids of samples. */
   readonly samples: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
-  /** Those of other records: of Intel PT there may be no samples. */
+  /** Ids of other records: a recording with Intel PT may have no samples. */
   readonly others: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
   readonly types = new Set<number>();
   /** When the first and the last sample were taken, and the others were written; 0 if there are none. */
@@ -73,7 +73,7 @@ class Present {
   }
 }
 
-/** What else is known where nothing passes. */
+/** Further facts for the message that no sample passes the filters. */
 export interface WhyNothingOptions {
   /** The filters by name, after they were asked. */
   readonly names: Readonly<
@@ -121,7 +121,7 @@ export async function whyNothing(
     if (text === undefined || seen === undefined || seen.matched || seen.others.size === 0) {
       continue;
     }
-    // What has no name has an empty one. Objects may have been asked for by their paths as well.
+    // Unnamed ones have an empty name. A filter by object name also matches paths.
     const isPath = (name: string) => what === "dso" && !text.includes("/") && name.includes("/");
     const there = [...seen.others].filter((name) => name !== "" && !isPath(name));
     const others = there.length === 0
