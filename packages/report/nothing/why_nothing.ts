@@ -7,8 +7,6 @@ import {
   USER_RECORD_NAMES,
 } from "@perfdata/format/constants";
 import type { PerfDataReader } from "@perfdata/format/records";
-import { PERF_AUXTRACE_ARM_SPE, PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
-import { readAuxTrace } from "@perfdata/session/auxtrace";
 import { namesSeen, type NameTest, numberList, type Run, runEngine } from "@perfdata/session";
 
 /** Most names or ranges that a message lists. */
@@ -148,6 +146,9 @@ export async function whyNoSamples(reader: PerfDataReader): Promise<string> {
   if (reader.features.some(({ id }) => id === HEADER_STAT)) {
     return "; it has counts: perfdata stat prints them";
   }
+  // Most recordings have samples: what reads AUX data is loaded for the others.
+  const { PERF_AUXTRACE_ARM_SPE, PERF_AUXTRACE_INTEL_PT } = await import("@perfdata/user-records");
+  const { readAuxTrace } = await import("@perfdata/session/auxtrace");
   const { streams, type, typeName } = await readAuxTrace(reader, { diagnostics: () => {} });
   if (streams.length === 0) return "";
   if (type === PERF_AUXTRACE_ARM_SPE) {
