@@ -149,6 +149,9 @@ export {
 } from "./places/address_table.ts";
 export type { JitRecorded, JitVersions } from "./places/jit_versions.ts";
 export {
+  ADDRESS_RULE,
+  type DescribedMap,
+  describeMap,
   KERNEL_HIDDEN,
   KERNEL_UNMAPPED,
   Places,

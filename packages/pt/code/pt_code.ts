@@ -6,8 +6,13 @@ import {
   SymbolsError,
 } from "@perfdata/symbols/resolver";
 import { JitSymbols, openJitdump } from "@perfdata/symbols";
-import { buildIdText } from "@perfdata/format/features";
-import { KERNEL_HIDDEN, type RecordedObjects, UNMAPPED } from "@perfdata/session";
+import {
+  ADDRESS_RULE,
+  describeMap,
+  KERNEL_HIDDEN,
+  type RecordedObjects,
+  UNMAPPED,
+} from "@perfdata/session";
 import type { PtHistory } from "./pt_history.ts";
 import { CodeMemory, CodeRanges } from "./pt_memory.ts";
 import { PtPlaces } from "./pt_places.ts";
@@ -51,6 +56,8 @@ export class PtCode {
   readonly #rangeOfMap: (CodeRange | undefined)[] = [];
   readonly #sources = new Map<string, BinarySource | undefined>();
   readonly #objectOfMap = new Map<number, number>();
+  /** By map: the rule for its addresses. */
+  readonly #ruleOfMap: number[] = [];
   readonly #objectNumbers = new Map<string, number>();
   readonly #jit = new Map<string, readonly JitPiece[]>();
   #poked: Set<number> | undefined;
@@ -184,18 +191,12 @@ export class PtCode {
   objectOf(map: number): number {
     let number = this.#objectOfMap.get(map);
     if (number !== undefined) return number;
-    const { spaces: data } = this.#history;
-    const { name, buildId } = this.#history.source(map);
-    const kernel = (data.startHi[map] as number) >= 0x8000_0000;
-    const bytes = buildId < 0 ? undefined : this.#history.names.get(buildId);
-    const object = this.#recorded.describe({
-      name: this.#history.names.text(name),
-      kernel,
-      buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
-      start: addressFromHalves(data.startHi[map] as number, data.startLo[map] as number),
-      end: addressFromHalves(data.endHi[map] as number, data.endLo[map] as number),
-    });
+    const history = this.#history;
+    const kernel = (history.spaces.startHi[map] as number) >= 0x8000_0000;
+    const of = { map, source: history.source(map), kernel };
+    const { object, rule } = describeMap(history, of, this.#recorded);
     number = this.numberOf(object);
+    this.#ruleOfMap[map] = rule;
     this.#objectOfMap.set(map, number);
     return number;
   }
@@ -224,26 +225,17 @@ export class PtCode {
       );
     }
     const object = this.objectOf(map);
-    const { kind, referenceAddress } = this.objects[object] as SymbolObject;
     const { spaces: data } = this.#history;
-    const address = addressFromHalves(high, low);
-    const start = addressFromHalves(data.startHi[map] as number, data.startLo[map] as number);
-    switch (kind) {
-      case "kernel":
-        return this.table.of(object, address - (referenceAddress ?? 0), code.time);
-      case "jit":
-        return this.table.of(object, address, code.time);
-      case "module":
-      case "bpf":
-        return this.table.of(object, address - start, code.time);
-      default:
-        return this.table.of(
-          object,
-          address - start +
-            addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number),
-          code.time,
-        );
+    let address = addressFromHalves(high, low);
+    const rule = this.#ruleOfMap[map];
+    if (rule === ADDRESS_RULE.KERNEL) address -= this.objects[object]?.referenceAddress ?? 0;
+    else if (rule !== ADDRESS_RULE.KEEP) {
+      address -= addressFromHalves(data.startHi[map] as number, data.startLo[map] as number);
+      if (rule === ADDRESS_RULE.FILE) {
+        address += addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number);
+      }
     }
+    return this.table.of(object, address, code.time);
   }
 
   /** The place of an address of a guest: in a file if it is one of the guest's kernel. */

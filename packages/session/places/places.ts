@@ -11,6 +11,7 @@ import {
 import { type Address, addressFromHalves, type SymbolObject } from "@perfdata/symbols/resolver";
 import { kernelModuleName } from "../machine/kernel_maps.ts";
 import type { MachineView } from "../machine/machine_view.ts";
+import type { MapSource } from "../machine/map_sources.ts";
 import { enlarge, intAt } from "@perfdata/format/bytes";
 import { guestOfPid } from "../machine/guest_machines.ts";
 import { GUEST_KERNEL, type MappedObject, type RecordedObjects } from "./recorded_objects.ts";
@@ -31,8 +32,8 @@ const MAP_HUGETLB = 0x40000;
 /** Words of a slot. */
 const WORDS = 4;
 
-/** How an address in a process becomes one as its object counts; see {@link Places.find}. */
-const RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
+/** How an address in a process becomes one as its object counts; see {@link Places}. */
+export const ADDRESS_RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
 
 /** Places that one thread found: see {@link Places.part}. */
 export interface PlacesPart {
@@ -248,10 +249,10 @@ export class Places {
       return;
     }
     const rule = this.#rules[object] as number;
-    if (rule === RULE.KEEP) return;
+    if (rule === ADDRESS_RULE.KEEP) return;
     let fromHi: number;
     let fromLo: number;
-    if (rule === RULE.KERNEL) {
+    if (rule === ADDRESS_RULE.KERNEL) {
       const base = this.objects[object]?.referenceAddress ?? 0;
       fromHi = Math.floor(base / 2 ** 32);
       fromLo = base - fromHi * 2 ** 32;
@@ -261,7 +262,7 @@ export class Places {
     }
     let low = (lo >>> 0) - fromLo;
     let high = hi - fromHi;
-    if (rule === RULE.FILE) {
+    if (rule === ADDRESS_RULE.FILE) {
       low += spaces.pgoffLo[map] as number;
       high += spaces.pgoffHi[map] as number;
     }
@@ -425,32 +426,17 @@ export class Places {
     let object = this.#guestKernels.get(guest);
     if (object === undefined) {
       const mapped = { name: GUEST_KERNEL, kernel: true, guest };
-      object = this.#objectNumber(this.#recorded.describe(mapped), mapped, RULE.KEEP);
+      object = this.#objectNumber(this.#recorded.describe(mapped), mapped, ADDRESS_RULE.KEEP);
       this.#guestKernels.set(guest, object);
     }
     return object;
   }
 
   #addObject(map: number, source: number, kernel: boolean): number {
-    const { names, spaces } = this.#machine;
-    const { name, buildId, flags, guest } = this.#machine.mapSource(map);
-    const bytes = buildId < 0 ? undefined : names.get(buildId);
-    const mapped: MappedObject = {
-      name: names.text(name),
-      kernel,
-      guest: guest < 0 ? undefined : guest,
-      buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
-      start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
-      end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),
-    };
-    const huge = !kernel && (flags & MAP_HUGETLB) !== 0;
-    const described = this.#recorded.describe(mapped);
-    const object = huge ? { ...described, kind: "jit" as const } : described;
-    const number = this.#objectNumber(
-      object,
-      mapped,
-      huge ? RULE.KEEP : ruleOf(object, mapped),
-    );
+    const machine = this.#machine;
+    const of = { map, source: machine.mapSource(map), kernel };
+    const { object, mapped, rule } = describeMap(machine, of, this.#recorded);
+    const number = this.#objectNumber(object, mapped, rule);
     if (source >= this.#ofSource.length) {
       const used = this.#ofSource.length;
       this.#ofSource = enlarge(this.#ofSource, source + 1).fill(-1, used);
@@ -523,10 +509,47 @@ function unmapped(cpumode: number): number {
     : OTHER_UNMAPPED - cpumode;
 }
 
+/** An object that is mapped, and the rule for its addresses. */
+export interface DescribedMap {
+  /** How to find its symbols. */
+  readonly object: SymbolObject;
+  /** What is mapped. */
+  readonly mapped: MappedObject;
+  /** One of {@link ADDRESS_RULE}. */
+  readonly rule: number;
+}
+
+/** Describes the object of a map: the only place that says how its addresses count. */
+export function describeMap(
+  { names, spaces }: Pick<MachineView, "names" | "spaces">,
+  { map, source, kernel }: {
+    readonly map: number;
+    readonly source: MapSource;
+    readonly kernel: boolean;
+  },
+  recorded: RecordedObjects,
+): DescribedMap {
+  const { name, buildId, flags, guest } = source;
+  const bytes = buildId < 0 ? undefined : names.get(buildId);
+  const mapped: MappedObject = {
+    name: names.text(name),
+    kernel,
+    guest: guest < 0 ? undefined : guest,
+    buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
+    start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
+    end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),
+  };
+  const object = recorded.describe(mapped);
+  const isHuge = !kernel && (flags & MAP_HUGETLB) !== 0;
+  return isHuge
+    ? { object: { ...object, kind: "jit" }, mapped, rule: ADDRESS_RULE.KEEP }
+    : { object, mapped, rule: ruleOf(object, mapped) };
+}
+
 function ruleOf({ kind }: SymbolObject, { name, kernel }: MappedObject): number {
-  if (kind === "kernel") return RULE.KERNEL;
-  if (kernel) return RULE.START;
-  return MEMORY.test(name) ? RULE.KEEP : RULE.FILE;
+  if (kind === "kernel") return ADDRESS_RULE.KERNEL;
+  if (kernel) return ADDRESS_RULE.START;
+  return MEMORY.test(name) ? ADDRESS_RULE.KEEP : ADDRESS_RULE.FILE;
 }
 
 /** What the table of build ids calls a binary of the kernel. */
