@@ -25,7 +25,7 @@ import {
   writeOut,
 } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { COLOR_FLAG, PROFILE_FLAGS } from "./shared/flag_sets.ts";
+import { COLOR_FLAG, ITRACE_FLAG, PROFILE_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import {
   chosenEvent,
@@ -77,6 +77,7 @@ const FLAGS = {
   "--full-names": "do not shorten names of called and inlined functions",
   "--json": "lines of JSON: a source line each, with --insns an instruction",
   ...COLOR_FLAG,
+  ...ITRACE_FLAG,
   ...PROFILE_FLAGS,
 } as const;
 
@@ -107,13 +108,14 @@ async function run(flags: AnnotateFlags): Promise<number> {
   const asked = asUsage(() => parseWanted(wanted));
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
-    const traced = on.pt || (name !== "-" && await hasOnlyPt(name))
+    const { itrace } = value;
+    const traced = on.pt || (itrace === undefined && name !== "-" && await hasOnlyPt(name))
       ? await (await import("./shared/annotate_pt.ts")).readTracedInsns(
         ...["annotate", name, flags, titleOf(name)] as const,
       )
       : undefined;
     const { profile: all, isWhole, source } = traced ??
-      await readProfile("annotate", name, flags, { debugInformation: true });
+      await readProfile("annotate", name, flags, { debugInformation: true, itrace });
     const { profile, event } = chosenEvent("annotate", name, { profile: all, wanted: value.event });
     const found = await asInput(() => findFunctions(profile, source, asked));
     const shown: Shown = {
@@ -164,6 +166,7 @@ async function dataTypes(flags: AnnotateFlags): Promise<number> {
   return await aboutAsync(name, async () => {
     const { profile: all, isWhole, source } = await readProfile("annotate", name, flags, {
       debugInformation: true,
+      itrace: value.itrace,
     });
     const { profile, event } = chosenEvent("annotate", name, { profile: all, wanted: value.event });
     const { printTypes } = await import("./shared/printed_types.ts");
@@ -288,7 +291,7 @@ export const tool: Command = command({
   name: "annotate",
   help: HELP,
   flags: FLAGS,
-  rules: [{ flag: "insns", excludes: ["lines"] }, {
+  rules: [{ flag: "itrace", excludes: ["pt"] }, { flag: "insns", excludes: ["lines"] }, {
     flag: "data-type",
     excludes: ["insns", "lines", "pt"],
   }],

@@ -35,7 +35,7 @@ import {
 } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { summary, writeRecording } from "./shared/edited_file.ts";
-import { OUTPUT_FLAGS } from "./shared/flag_sets.ts";
+import { ITRACE_FLAG, OUTPUT_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { injectJit } from "./shared/jit_elf_files.ts";
 
@@ -65,6 +65,7 @@ const FLAGS = {
     and map them, as perf inject --jit does`,
   "--spe": `make samples of the loads and stores in AUX data of Arm SPE, for funcs --mem and c2c,
     as perf inject --itrace does`,
+  ...ITRACE_FLAG,
   "--build-ids": "add the build ids that mapped files have on this machine now",
   ...OUTPUT_FLAGS,
 } as const;
@@ -145,13 +146,17 @@ function reportChanges(
 }
 
 async function run(flags: ConvertFlags): Promise<number> {
-  const { on, operands } = flags;
+  const { on, value, operands } = flags;
   const name = oneFile(operands);
   const { version, known, order } = changesOf(flags);
   const { zstdCompressSync, constants } = on.compress ? await import("node:zlib") : {};
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`convert: ${name}`);
-    const source = openSource(name, { interruptible: true });
+    const traced = value.itrace === undefined
+      ? undefined
+      : await (await import("./shared/itraced.ts"))
+        .itraceEdit("convert", name, { letters: value.itrace });
+    const source = traced?.source ?? openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const swapped = order !== undefined && (order === "little") !== reader.littleEndian
       ? new ByteOrder(reader)
@@ -162,7 +167,8 @@ async function run(flags: ConvertFlags): Promise<number> {
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
       // Here, where it is known that the output can be written: it writes files of its own.
       const jitted = on.jit ? await injectJit("convert", name, reader, on.force) : undefined;
-      const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? sampled ?? {};
+      const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? sampled ?? traced?.edit ??
+        {};
       const level = { params: { [constants?.ZSTD_c_compressionLevel ?? 0]: LEVEL } };
       const output = zstdCompressSync === undefined ? plain : new CompressedOutput(
         plain,
@@ -182,7 +188,8 @@ async function run(flags: ConvertFlags): Promise<number> {
     });
     reportChanges(name, version, { sampled, fitting, swapped });
     complaints.finish();
-    return complaints.count > 0 ? 1 : 0;
+    const isWhole = traced?.report() !== false;
+    return complaints.count > 0 || !isWhole ? 1 : 0;
   });
 }
 
@@ -259,6 +266,8 @@ export const tool: Command = command({
     { flag: "byte-order", excludes: ["for-perf", "keep-compressed"], why: TWO },
     { flag: "build-ids", excludes: ["for-perf", "byte-order"], why: TWO },
     { flag: "jit", excludes: ["build-ids", "byte-order", "for-perf", "spe"], why: TWO },
+    { flag: "itrace", excludes: ["byte-order", "for-perf", "keep-compressed"], why: TWO },
+    { flag: "itrace", excludes: ["build-ids", "jit", "spe"], why: TWO },
     { flag: "spe", excludes: ["build-ids", "byte-order", "for-perf", "keep-compressed"], why: TWO },
   ],
   run,

@@ -12,7 +12,13 @@ import {
   writeOut,
 } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { COLOR_FLAG, FORCE_FLAG, PROFILE_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import {
+  COLOR_FLAG,
+  FORCE_FLAG,
+  ITRACE_FLAG,
+  PROFILE_FLAGS,
+  WEIGHT_FLAG,
+} from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { chosenEvent, readProfile, writeChunks } from "./shared/open_profile.ts";
 import { parseWeight } from "./shared/weight.ts";
@@ -57,6 +63,7 @@ const FLAGS = {
   ...FORCE_FLAG,
   ...WEIGHT_FLAG,
   ...COLOR_FLAG,
+  ...ITRACE_FLAG,
   ...PROFILE_FLAGS,
 } as const;
 
@@ -83,6 +90,7 @@ async function run(flags: DiffFlags): Promise<number> {
         () =>
           readProfile("diff", name, flags, {
             weight: parseWeight(value.weight),
+            itrace: value.itrace,
             timed: value.output?.endsWith(".html") === true,
             debugInformation: true,
           }),

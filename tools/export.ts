@@ -16,6 +16,7 @@ import { type Command, command, main } from "./shared/command.ts";
 import {
   FOCUS_FLAG,
   FORCE_FLAG,
+  ITRACE_FLAG,
   PROFILE_FLAGS,
   TRANSFORM_FLAGS,
   WEIGHT_FLAG,
@@ -60,6 +61,7 @@ const FLAGS = {
   ...FOCUS_FLAG,
   ...TRANSFORM_FLAGS,
   ...WEIGHT_FLAG,
+  ...ITRACE_FLAG,
   ...PROFILE_FLAGS,
 } as const;
 
@@ -115,6 +117,9 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (Object.hasOwn(BRANCH_FORMATS, format)) {
     const name = oneFile(rest);
     const output = value.output ?? "-";
+    if (value.itrace !== undefined) {
+      throw new UsageError(`--itrace is not for ${format}: each branch of the trace counts`);
+    }
     readyOutput(output, { force: on.force, temp: value.temp });
     return await aboutAsync(name, () => exportBranches(format, name, flags, output));
   }
@@ -154,11 +159,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
   return await aboutAsync(name, async () => {
     const calls = (["chrome", "perfetto"] as const).find((of) => of === format);
-    if (calls !== undefined && (on.pt || await hasOnlyPt(name))) {
+    if (calls !== undefined && (on.pt || value.itrace === undefined && await hasOnlyPt(name))) {
       return await writeCalls(name, flags, output, calls);
     }
     const { profile: read, isWhole, isPt } = await readProfile("export", name, flags, {
       weight: parseWeight(value.weight),
+      itrace: value.itrace,
       timed: chosen.timed ?? false,
       unmapped: chosen.unmapped ?? false,
       threads: (chosen.threads ?? true) || on["with-pid"] || on["with-tid"],
@@ -214,7 +220,7 @@ async function writeTables(
   const done = await writeAllTables(
     names.map((name) => ({
       ...{ tool: "export", name, folder, format, partition, flags },
-      ...{ names: on.names, force: on.force, ptCalls: on["pt-calls"] },
+      ...{ names: on.names, force: on.force, ptCalls: on["pt-calls"], itrace: value.itrace },
     })),
     parseJobs(value.jobs) ?? 1,
   );
@@ -258,7 +264,10 @@ export const tool: Command = command({
   help: HELP,
   flags: FLAGS,
   verbs: VERBS,
-  rules: [{ flag: "without-comm", excludes: ["with-pid", "with-tid", "merge-cpus"] }],
+  rules: [{ flag: "without-comm", excludes: ["with-pid", "with-tid", "merge-cpus"] }, {
+    flag: "itrace",
+    excludes: ["pt"],
+  }],
   run,
 });
 

@@ -5,6 +5,7 @@ import { type Command, command, main } from "./shared/command.ts";
 import {
   FOCUS_FLAG,
   FORCE_FLAG,
+  ITRACE_FLAG,
   PROFILE_FLAGS,
   TRANSFORM_FLAGS,
   WEIGHT_FLAG,
@@ -50,6 +51,7 @@ const FLAGS = {
   ...FOCUS_FLAG,
   ...TRANSFORM_FLAGS,
   ...WEIGHT_FLAG,
+  ...ITRACE_FLAG,
   ...PROFILE_FLAGS,
 } as const;
 
@@ -72,6 +74,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   return await aboutAsync(name, async () => {
     const { profile: read, isWhole } = await readProfile("flame", name, flags, {
       weight: parseWeight(value.weight),
+      itrace: value.itrace,
       timed: !isPicture,
       debugInformation: true,
       pt: on.pt,
@@ -107,6 +110,12 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
 }
 
 /** The command. */
-export const tool: Command = command({ name: "flame", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "flame",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "itrace", excludes: ["pt"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

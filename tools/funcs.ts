@@ -50,6 +50,7 @@ import {
 import { type Command, command, main } from "./shared/command.ts";
 import {
   COLOR_FLAG,
+  ITRACE_FLAG,
   JOBS_FLAG,
   SAMPLE_FLAGS,
   STITCH_FLAG,
@@ -151,6 +152,7 @@ const FLAGS = {
     start of the thread, with --children from the function down) or callee (up)`,
   "--event NAMES": "only samples of these events",
   ...WEIGHT_FLAG,
+  ...ITRACE_FLAG,
   ...JOBS_FLAG,
   ...SAMPLE_FLAGS,
   ...SYMBOL_FLAGS,
@@ -427,7 +429,7 @@ async function ofProfile(
 }
 
 /** Counts samples of a recording. */
-async function ofSamples(question: Question, opened: ByteSource): Promise<number> {
+async function ofSamples(question: Question, input: ByteSource): Promise<number> {
   const {
     name,
     sort,
@@ -445,6 +447,14 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
   const { on, value } = flags;
   const isTime = isTimeWeight(weight);
   const complaints = new Complaints(`funcs: ${name}`);
+  const itraced = value.itrace === undefined
+    ? undefined
+    : await (await import("./shared/itraced.ts")).itraced("funcs", name, {
+      letters: value.itrace,
+      where: value,
+      opened: input,
+    });
+  const opened = itraced?.source ?? input;
   // What context switches look like is said at the end of a file.
   const isParallel = weight === "latency" || parallelism !== undefined ||
     keys.details?.columns.includes("parallelism") === true;
@@ -469,7 +479,9 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
     stacks: on.children || order !== undefined,
   };
   const counts = new SampleCollector(how);
-  const jobs = isTime || isParallel ? 1 : await sampleJobs(parseJobs(value.jobs), reader);
+  const jobs = isTime || isParallel || itraced !== undefined
+    ? 1
+    : await sampleJobs(parseJobs(value.jobs), reader);
   const workers = jobs === 1
     ? undefined
     : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {
@@ -515,7 +527,8 @@ async function ofSamples(question: Question, opened: ByteSource): Promise<number
   if (types && table.unknownTypes !== undefined) {
     reportUnknownTypes?.("funcs", name, table.unknownTypes);
   }
-  return await reportRows(question, { reader, engine, counts, table, complaints });
+  const status = await reportRows(question, { reader, engine, counts, table, complaints });
+  return itraced?.report() === false ? 1 : status;
 }
 
 /** Says what is missing of the rows, and why there are none; returns the exit code. */
@@ -602,10 +615,10 @@ async function reportRows(
 
 /** Whether something is asked that only recordings have. */
 function needsRecording(
-  { branches, memory, types, weight, keys, parallelism }: Question,
+  { branches, memory, types, weight, keys, parallelism, flags }: Question,
 ): boolean {
   return branches || memory || types || weight !== "period" || keys.details !== undefined ||
-    parallelism !== undefined;
+    parallelism !== undefined || flags.value.itrace !== undefined;
 }
 
 async function run(flags: Flags): Promise<number> {
@@ -620,7 +633,7 @@ async function run(flags: Flags): Promise<number> {
   return await aboutAsync(name, async () => {
     const { hasOnlyTracedBranches } = branches ? await import("./shared/branch_exports.ts") : {};
     const isTraced = hasOnlyTracedBranches !== undefined &&
-      (flags.on.pt || await hasOnlyTracedBranches(name));
+      (flags.on.pt || flags.value.itrace === undefined && await hasOnlyTracedBranches(name));
     if (isTraced) return await ofTrace(question);
     const { source, kind } = await openInput(name, { interruptible: true });
     if (kind === undefined) return await ofSamples(question, source);
@@ -636,7 +649,10 @@ export const tool: Command = command({
   name: "funcs",
   help: HELP,
   flags: FLAGS,
-  rules: [{ flag: "json", excludes: ["csv"] }, { flag: "inline", excludes: ["no-inline"] }, {
+  rules: [{ flag: "itrace", excludes: ["pt"] }, { flag: "json", excludes: ["csv"] }, {
+    flag: "inline",
+    excludes: ["no-inline"],
+  }, {
     flag: "csv",
     excludes: ["call-graph"],
     why: "it has no column for stacks",

@@ -5,7 +5,7 @@ import { ViewEngine } from "../view/data/view_engine.ts";
 import { viewProfile } from "@perfdata/export/tree";
 import { aboutAsync, oneFile, writeLine } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { PROFILE_FLAGS } from "./shared/flag_sets.ts";
+import { ITRACE_FLAG, PROFILE_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { chosenEvent, readProfile } from "./shared/open_profile.ts";
 import type { AnnotatedPages } from "./shared/annotate_page.ts";
@@ -38,6 +38,7 @@ const FLAGS = {
   "--no-inline": "do not look for lines and inlined functions, which is quicker",
   "--source DIR": "look for source files there, by all or the last parts of their path",
   "--stdio": "print what funcs prints, as perf report --stdio does",
+  ...ITRACE_FLAG,
   ...PROFILE_FLAGS,
 } as const;
 
@@ -50,6 +51,7 @@ async function run(flags: ReportFlags): Promise<number> {
   return await aboutAsync(name, async () => {
     const { profile: all, isWhole, source } = await readProfile("report", name, flags, {
       timed: true,
+      itrace: value.itrace,
       debugInformation: !on["no-inline"],
     });
     const { profile, event } = chosenEvent("report", name, {

@@ -2,7 +2,7 @@
 import { ASKED_TABLES, TABLES, TABLES_VERSION } from "@perfdata/tables";
 import { about, complain, InputError, oneFile, UsageError } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { SYMBOL_FLAGS } from "./shared/flag_sets.ts";
+import { ITRACE_FLAG, SYMBOL_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { onSignals } from "./shared/on_signals.ts";
 import { parseJobs } from "./shared/record_flags.ts";
@@ -39,6 +39,7 @@ const FLAGS = {
   "--keep DIR": "write the tables of the recordings to DIR, and leave them there",
   "-f, --force": "overwrite files",
   "--jobs N": "recordings that are read at the same time",
+  ...ITRACE_FLAG,
   ...SYMBOL_FLAGS,
 } as const;
 
@@ -111,7 +112,7 @@ async function writeTablesOf(
         format: "parquet" as const,
         flags: all,
       },
-      ...{ names: true, force: on.force },
+      ...{ names: true, force: on.force, itrace: value.itrace },
     })),
     parseJobs(value.jobs) ?? 1,
   );

@@ -3,7 +3,13 @@ import { callTree, nestedTree, shownTree, treeLines, treeRows } from "@perfdata/
 import { visible } from "@perfdata/format/bytes";
 import { aboutAsync, complain, oneFile, parseWord, writeLine, writeOut } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import { COLOR_FLAG, PROFILE_FLAGS, TRANSFORM_FLAGS, WEIGHT_FLAG } from "./shared/flag_sets.ts";
+import {
+  COLOR_FLAG,
+  ITRACE_FLAG,
+  PROFILE_FLAGS,
+  TRANSFORM_FLAGS,
+  WEIGHT_FLAG,
+} from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { chosenEvent, readProfile } from "./shared/open_profile.ts";
 import { parseNames } from "./shared/sample_flags.ts";
@@ -49,6 +55,7 @@ const FLAGS = {
   ...TRANSFORM_FLAGS,
   ...WEIGHT_FLAG,
   ...COLOR_FLAG,
+  ...ITRACE_FLAG,
   ...PROFILE_FLAGS,
 } as const;
 
@@ -76,6 +83,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   return await aboutAsync(name, async () => {
     const { profile: read, isWhole } = await readProfile("tree", name, flags, {
       weight: parseWeight(value.weight),
+      itrace: value.itrace,
       debugInformation: !on["no-inline"] || on.srcline,
       threads: root === "thread",
     });

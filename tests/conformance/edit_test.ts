@@ -43,7 +43,7 @@ async function copied(bytes: Uint8Array, form: "file" | "pipe"): Promise<Uint8Ar
   const sink = memorySink();
   const output = form === "file" ? new FileOutput(sink) : new PipeOutput(sink);
   // With a neutral edit, a file is laid out again; without an edit its gaps stay.
-  const edit = { after: () => new Uint8Array(0) };
+  const edit = { after: () => Promise.resolve() };
   await copyRecording(await open(bytes, true), output, { keepCompressed: true, edit });
   return sink.bytes();
 }

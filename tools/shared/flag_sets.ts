@@ -43,6 +43,13 @@ export const STITCH_FLAG = {
     of the previous sample, as perf report --stitch-lbr does`,
 } as const;
 
+/** Samples that are made of Intel PT. */
+export const ITRACE_FLAG = {
+  "--itrace LETTERS": `make samples from Intel PT, as in perf-report(1): i100us (instructions), y
+    (core clocks), b, c, r (branches, calls, returns), x (transactions); with g, call chains, and
+    with l, branch stacks: i100usg`,
+} as const;
+
 /** Threads. */
 export const JOBS_FLAG = {
   "--jobs N": "threads that read samples (default: all processors for large files)",

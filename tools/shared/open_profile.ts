@@ -49,6 +49,7 @@ import type { DecodedBytes } from "./pt_stack_profile.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { resolverOf, symbolOptions } from "./symbol_flags.ts";
 import { reportSwitches } from "./weight.ts";
+import type { Itraced } from "./itraced.ts";
 import { parseJobs } from "./record_flags.ts";
 import { openInput } from "./open_input.ts";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
@@ -78,6 +79,8 @@ export interface ReadProfile {
 interface ReadProfileOptions extends ProfileOptions {
   /** Whether lines and inlined calls are wanted. */
   readonly debugInformation: boolean;
+  /** Letters of `--itrace`: samples are made of Intel PT. */
+  readonly itrace?: string | undefined;
   /** Whether Intel PT is asked for; it is taken as well where a file has no samples. */
   readonly pt?: boolean;
   /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
@@ -111,7 +114,7 @@ export async function readProfile(
   const { weight = "period" } = options;
   const names = nameFilters(flags);
   if (tableFolders(name).length > 0) {
-    if (options.pt === true || weight !== "period") {
+    if (options.pt === true || options.itrace !== undefined || weight !== "period") {
       throw new UsageError(`${name} has tables: only periods of samples are read from them`);
     }
     const { readTablesProfile } = await import("./profile_of_tables.ts");
@@ -120,8 +123,9 @@ export async function readProfile(
   if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
   const { source: opened, kind } = await openInput(name);
   if (kind !== undefined) {
-    if (weight !== "period") {
-      throw new UsageError(`${name} is a profile of another tool: without --weight ${weight}`);
+    if (weight !== "period" || options.itrace !== undefined) {
+      const other = weight !== "period" ? `weight ${weight}` : "itrace";
+      throw new UsageError(`${name} is a profile of another tool: without --${other}`);
     }
     const { readImportedProfile } = await import("./imported_profile.ts");
     const input = { source: opened, kind };
@@ -129,10 +133,10 @@ export async function readProfile(
   }
   const complaints = new Complaints(`${tool}: ${name}`);
   const collected = await collectSamples(tool, name, opened, flags, options, complaints);
-  const { engine, consumer, progress } = collected;
+  const { engine, consumer, progress, itraced } = collected;
   await reportSwitches(tool, name, consumer);
   if (consumer.samples === 0) {
-    if (!isTimeWeight(weight) && name !== "-" && await hasIntelPt(name)) {
+    if (!isTimeWeight(weight) && itraced === undefined && name !== "-" && await hasIntelPt(name)) {
       return await ptProfileOf(tool, name, flags, options);
     }
     complaints.finish();
@@ -162,7 +166,8 @@ export async function readProfile(
   const lost = /callers where nothing was mapped/.test(profile.trust);
   complain(`${tool}: ${name}: ${profile.trust}${remedyText(named.trust, lost)}`);
   complaints.finish();
-  return { profile, isWhole: complaints.count === 0, isPt: false, source: { engine, resolver } };
+  const isWhole = itraced?.report() !== false && complaints.count === 0;
+  return { profile, isWhole, isPt: false, source: { engine, resolver } };
 }
 
 /** The samples of a recording, without names. */
@@ -172,6 +177,8 @@ interface CollectedSamples {
   /** The symbols to name them with: those that stacks were unwound with, or opened now. */
   readonly symbols: () => Promise<SymbolResolver>;
   readonly progress: Progress;
+  /** What the samples of Intel PT were made of. */
+  readonly itraced: Itraced | undefined;
 }
 
 /** Goes through a recording. */
@@ -186,7 +193,15 @@ async function collectSamples(
   const { debugInformation, timed, switches, threads, weight = "period" } = options;
   const isTime = isTimeWeight(weight);
   const { turns } = options;
-  const opened = turns !== undefined && isRandomAccess(input) ? turns.source(input) : input;
+  const itraced = options.itrace === undefined
+    ? undefined
+    : await (await import("./itraced.ts")).itraced(tool, name, {
+      letters: options.itrace,
+      where: flags.value,
+      opened: input,
+    });
+  const plain = itraced?.source ?? input;
+  const opened = turns !== undefined && isRandomAccess(plain) ? turns.source(plain) : plain;
   // What context switches look like is said at the end of a file.
   const source = weight !== "period"
     ? await (await import("@perfdata/format/records")).featuresFirst(opened)
@@ -205,7 +220,9 @@ async function collectSamples(
     unmapped: options.unmapped === true || flags.on.verbose,
   });
   const consumer = new SampleCollector(how);
-  const jobs = weight !== "period" ? 1 : await sampleJobs(parseJobs(flags.value.jobs), reader);
+  const jobs = weight !== "period" || itraced !== undefined
+    ? 1
+    : await sampleJobs(parseJobs(flags.value.jobs), reader);
   const workers = jobs === 1
     ? undefined
     : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {
@@ -230,7 +247,7 @@ async function collectSamples(
     diagnostics: complaints.take,
   });
   progress.finish();
-  return { engine, consumer, symbols, progress };
+  return { engine, consumer, symbols, progress, itraced };
 }
 
 /** What is said of a recording that has no samples, or none that were asked for. */

@@ -317,8 +317,8 @@ export interface TraceLoss {
   readonly counts: PtCounts;
   /** The trace. */
   readonly trace: PtTrace;
-  /** Its places. */
-  readonly names: PtNames;
+  /** Its places, if they were named. */
+  readonly names?: PtNames;
   /** What was damaged. */
   readonly complaints: Complaints;
   /** Whether its times are not shown. */
@@ -334,9 +334,9 @@ export function reportLoss(
   if (!timeless && !clock.known) {
     complain(`${tool}: ${name}: no times: ${clock.why}`);
   }
-  const causes = names.causes();
+  const causes = names?.causes() ?? "";
   if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
-  reportUnverifiedPlaces(`${tool}: ${name}`, names);
+  if (names !== undefined) reportUnverifiedPlaces(`${tool}: ${name}`, names);
   const missing = missingCode(code);
   if (missing !== "") {
     complain(`${tool}: ${name}: no code of ${missing}`);

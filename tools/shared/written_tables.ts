@@ -45,6 +45,8 @@ export interface TablesJob {
   readonly names: boolean;
   /** Whether files are replaced. */
   readonly force: boolean;
+  /** Letters of `--itrace`: samples are made of its Intel PT. */
+  readonly itrace?: string | undefined;
   /** Whether the calls of its Intel PT are a table as well. */
   readonly ptCalls?: boolean;
   /** How symbols are found, and which samples count. */
@@ -164,9 +166,14 @@ export async function writeTables(
   try {
     return await aboutAsync(name, async () => {
       const complaints = new Complaints(`${tool}: ${name}`);
-      const reader = await PerfDataReader.open(openSource(name, { interruptible: true }), {
-        diagnostics: complaints.take,
-      });
+      const itraced = job.itrace === undefined
+        ? undefined
+        : await (await import("./itraced.ts")).itraced(tool, name, {
+          letters: job.itrace,
+          where: flags.value,
+        });
+      const source = itraced?.source ?? openSource(name, { interruptible: true });
+      const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
       const filter = await sampleFilter(flags, reader);
       const resolver = (debugInformation: boolean) => ({ recorded }: Engine) =>
         resolverOf(flags, name, { machine: recorded, parameters: false, debugInformation });
@@ -196,7 +203,8 @@ export async function writeTables(
       }
       complaints.finish();
       const bytes = files.reduce((sum, { rows }) => sum + rows.bytes, 0);
-      return { samples: tables.samples, bytes, isWhole: complaints.count === 0 && isDecoded };
+      const isWhole = itraced?.report() !== false && complaints.count === 0 && isDecoded;
+      return { samples: tables.samples, bytes, isWhole };
     });
   } finally {
     for (const file of files) file[Symbol.dispose]();

@@ -59,8 +59,8 @@ export interface Edit {
   instead?(payload: Payload): AsyncIterable<Uint8Array>;
   /** Returns records to be written before the first one of the recording. */
   before?(): Uint8Array;
-  /** Returns records to be written after the last one. */
-  after?(): Uint8Array;
+  /** Writes records after the last one. */
+  after?(write: (records: Uint8Array) => Promise<void>): Promise<void>;
   /** Changes a feature; `undefined` drops it. */
   feature?(id: number, bytes: Uint8Array): Uint8Array | undefined;
   /** Returns features that the recording does not have; called at the end. */
@@ -185,7 +185,7 @@ class Copy {
     }
     if (!this.#begun) await this.#beginOutput();
     await this.#pieces.flush();
-    if (this.#edit.after !== undefined) await output.write(this.#edit.after());
+    await this.#edit.after?.((records) => output.write(records));
     if (!reader.isPipe && reader.fileSize === undefined) await this.#fileFeatures();
     await this.#pipeFeatures();
     if (this.#buildIds.length > 0) {

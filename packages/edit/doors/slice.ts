@@ -21,6 +21,8 @@ export {
   type JittedMap,
   type NamedJitdump,
 } from "../inject/inject_jit.ts";
+export { ptSampleRecords } from "../inject/lazy_pt_sample_records.ts";
+export type { PtSampleRecords } from "../inject/pt_sample_records.ts";
 export { SpeSamples } from "../inject/spe_samples.ts";
 export {
   type MergedInput,

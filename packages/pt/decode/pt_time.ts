@@ -59,6 +59,18 @@ export class TimeOrigin {
     return this.seconds === 0 ? since : this.ns + BigInt(Math.floor(since));
   }
 
+  /** Upper half of a time, ns, of which {@linkcode TimeOrigin.lowOf} is the lower one. */
+  highOf(since: number): number {
+    const high = Math.floor(since / 2 ** 32);
+    const low = this.#low + Math.floor(since) - high * 2 ** 32;
+    return this.#high + high + (low >= 2 ** 32 ? 1 : 0);
+  }
+
+  /** Lower half of a time, ns. */
+  lowOf(since: number): number {
+    return (this.#low + Math.floor(since) % 2 ** 32) >>> 0;
+  }
+
   /** The same as the nearest number, for what counts times of its own by numbers. */
   rounded(since: number): number {
     return this.seconds * 1e9 + since;

@@ -1,0 +1,169 @@
+/** `--itrace` of commands that read samples: the recording with the samples that are made of its Intel PT. */
+import { copyRecording, FileOutput } from "@perfdata/edit";
+import { type PtSampleRecords, ptSampleRecords } from "@perfdata/edit/slice";
+import type {
+  ByteSource,
+  RandomAccessSink,
+  RandomAccessSource,
+  TempFile,
+} from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { openSource } from "@perfdata/format/files";
+import { type ItraceOptions, parseItrace } from "@perfdata/pt";
+import { complain, Progress, UsageError } from "./cli.ts";
+import { type codeFiles, codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
+
+/** Letters of `--itrace` whose samples have data that records of made events do not have, by option. */
+const LEFT_TO_SCRIPT: readonly (readonly [keyof ItraceOptions, string])[] = [
+  ["ptwrites", "w"],
+  ["power", "p"],
+  ["interrupts", "I"],
+  ["pebs", "o"],
+  ["addedChain", "G"],
+  ["addedBranches", "L"],
+];
+
+/** A recording with samples of its Intel PT. */
+export interface Itraced {
+  /** Its bytes. */
+  readonly source: RandomAccessSource;
+  /** Says what was not decoded; returns whether all was. */
+  readonly report: () => boolean;
+}
+
+/** A recording with Intel PT, and the edit that makes samples of it. */
+export interface ItraceEdit extends Itraced {
+  readonly edit: PtSampleRecords;
+}
+
+/** What samples are made of. */
+interface ItraceWish {
+  /** The letters of the flag. */
+  readonly letters: string;
+  /** Where code is; on this machine by default. */
+  readonly where?: Parameters<typeof codeFiles>[1];
+  /** The bytes of the recording, if it was opened. */
+  readonly opened?: ByteSource | undefined;
+}
+
+/** Options of `--itrace`. */
+function optionsOf(letters: string): ItraceOptions {
+  let itrace: ItraceOptions;
+  try {
+    itrace = parseItrace(letters);
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
+    throw error;
+  }
+  const others = LEFT_TO_SCRIPT.filter(([option]) => itrace[option] === true || itrace[option]);
+  if (others.length > 0) {
+    const shown = others.map(([, letter]) => letter).join(", ");
+    throw new UsageError(
+      `--itrace: ${shown}: only "perfdata script" shows what these samples have`,
+    );
+  }
+  const { branches, instructions, cycles, transactions } = itrace;
+  if (!branches && !transactions && instructions === undefined && cycles === undefined) {
+    throw new UsageError("--itrace: no samples: one of i, y, b, c, r, x is needed");
+  }
+  return itrace;
+}
+
+/**
+ * Opens the trace of a recording to make samples of it.
+ *
+ * @throws {UsageError} If the letters have no meaning.
+ * @throws {InputError} If the recording has no Intel PT.
+ */
+export async function itraceEdit(
+  tool: string,
+  name: string,
+  { letters, where = {}, opened: input }: ItraceWish,
+): Promise<ItraceEdit> {
+  const itrace = optionsOf(letters);
+  const { trace: opened, complaints } = await openPt(tool, name, {
+    code: (recorded) => codeOf(recorded, where, imagesOf(undefined, name)),
+    opened: input,
+  });
+  const { timeless = false } = itrace;
+  const trace = timeless ? opened.timeless() : opened;
+  const progress = new Progress(tool, trace.bytes);
+  const edit = await ptSampleRecords(trace, itrace, { progress: progress.add });
+  const report = () => {
+    progress.finish();
+    const { counts } = edit;
+    return counts === undefined ||
+      reportLoss(tool, name, { counts, trace, complaints, timeless }) === 0;
+  };
+  return { source: trace.source, edit, report };
+}
+
+/** Makes the samples, in memory or in the folder of temporary files. */
+export async function itraced(
+  ...[tool, name, wish]: Parameters<typeof itraceEdit>
+): Promise<Itraced> {
+  const { source: recorded, edit, report } = await itraceEdit(tool, name, wish);
+  const { temp = memoryFile } = wish.opened ?? openSource(name);
+  const source = tempSink(temp());
+  // What is damaged was said when the records were read.
+  const reader = await PerfDataReader.open(recorded, { diagnostics: () => {} });
+  await copyRecording(reader, new FileOutput(source), { edit, lostFeature: () => {} });
+  complain(
+    `${tool}: ${name}: ${edit.samples} samples of ${edit.names.join(", ")} from its Intel PT`,
+  );
+  return { source, report };
+}
+
+/** Bytes of memory that are allocated at once. */
+const CHUNK = 1 << 24;
+
+/** A temporary file in memory, which is never copied as it grows. */
+function memoryFile(): TempFile {
+  const chunks: Uint8Array[] = [];
+  /** Takes the parts of `[position, position + length)` that are in a chunk each. */
+  const parts = (
+    position: number,
+    length: number,
+    take: (chunk: Uint8Array, at: number) => void,
+  ) => {
+    for (let done = 0; done < length;) {
+      const at = (position + done) % CHUNK;
+      const part = Math.min(length - done, CHUNK - at);
+      const number = Math.floor((position + done) / CHUNK);
+      take((chunks[number] ??= new Uint8Array(CHUNK)).subarray(at, at + part), done);
+      done += part;
+    }
+  };
+  return {
+    writeAt: (bytes, position) =>
+      parts(
+        position,
+        bytes.length,
+        (chunk, at) => chunk.set(bytes.subarray(at, at + chunk.length)),
+      ),
+    readAt(into, position) {
+      parts(position, into.length, (chunk, at) => into.set(chunk, at));
+      return into.length;
+    },
+    close: () => void (chunks.length = 0),
+  };
+}
+
+/** A temporary file that is written, and then read. */
+function tempSink(file: TempFile): RandomAccessSink & RandomAccessSource {
+  let size = 0;
+  return {
+    write(bytes) {
+      file.writeAt(bytes, size);
+      size += bytes.length;
+    },
+    writeAt: (bytes, position) => file.writeAt(bytes, position),
+    get size() {
+      return size;
+    },
+    readAt(into, position) {
+      const length = Math.max(0, Math.min(into.length, size - position));
+      return length === 0 ? 0 : file.readAt(into.subarray(0, length), position);
+    },
+  };
+}
