@@ -169,9 +169,10 @@ export function Tracks(props: TracksProps): JSX.Element {
             {". "}
           </>
         )}
-        {full !== undefined && "Full height is a CPU"}
         {full !== undefined &&
-          (most > full * 1.01 ? ` at ${(most / full).toFixed(1)} times the line. ` : ". ")}
+          (most > full * 1.01
+            ? `Full height is ${(most / full).toFixed(1)} CPUs, and the line one. `
+            : "Full height is a CPU. ")}
         {ran !== undefined &&
           `The line below a track is when ${by === "cpu" ? "a thread had it" : "it had a CPU"}${
             ran.more ? ", as far as the first 100,000 context switches say" : ""
