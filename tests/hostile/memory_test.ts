@@ -135,7 +135,7 @@ Deno.test("heap guard: garbage is collected before memory counts as exhausted", 
       `data:text/javascript,${
         encodeURIComponent(
           script.replaceAll(/"@perfdata\/format\/([a-z-]+)"/g, (_, name: string) =>
-            `"file://${root}packages/format/sources/${name.replace("-", "_")}.ts"`),
+            `"file://${root}packages/format/doors/${name}.ts"`),
         )
       }`,
     ],

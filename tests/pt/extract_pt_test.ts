@@ -375,7 +375,7 @@ Deno.test("extract-pt: input without Intel PT gives one line and exit code 1", (
     assertOneLine(piped.stderr, "-: no AUX data");
     const debug = await extract(["--debug", "none"], { cwd: folder });
     assertEquals(debug.code, 1);
-    assertMatch(debug.stderr, / at .*_cli\.ts:\d/);
+    assertMatch(debug.stderr, / at .*cli\.ts:\d/);
   }));
 
 Deno.test("extract-pt: a truncated file gives its complete data, and a message", () =>

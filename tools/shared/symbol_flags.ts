@@ -42,10 +42,11 @@ export async function resolverOf(
   more: OpenResolverOptions = {},
 ): Promise<SymbolResolver> {
   const copied = `${file}/kcore_dir/kallsyms`;
+  const named = symbolOptions(flags);
   const options = {
     ...more,
-    ...(isFile(copied) ? { kallsyms: copied } : {}),
-    ...symbolOptions(flags),
+    ...named,
+    kallsyms: named.kallsyms ?? (isFile(copied) ? copied : undefined),
   };
   const files = await symbolFiles(options.symfs);
   checkPath(options.vmlinux, false);
