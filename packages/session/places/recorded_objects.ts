@@ -286,7 +286,7 @@ export class RecordedObjects {
       }
       if (isGuest) {
         const guest = guestOfPid(view.getInt32(start + MAP.pid, le));
-        this.#guests.set(guest, { reference, buildId });
+        this.#guests.set(guest, { reference, ...(buildId === undefined ? {} : { buildId }) });
         return;
       }
       this.kernel = reference;
@@ -335,13 +335,13 @@ export class RecordedObjects {
         ? {}
         : { reference: this.kernel.name, referenceAddress: this.kernel.address };
       const build = kind === "module" ? buildId ?? known : this.#kernelBuildId;
-      const common = { path: name, ...where, buildId: build };
+      const common = { path: name, ...where, ...(build === undefined ? {} : { buildId: build }) };
       // The table of build ids may give the kernel's file instead.
       const vmlinux = known !== undefined && known === this.#kernelBuildId ||
         name.startsWith("/") && kind === "file";
       if (kind === "kernel" || vmlinux) return { ...common, kind: "kernel" };
       if (kind === "module") {
-        return { ...common, kind, loadAddress: start };
+        return { ...common, kind, ...(start === undefined ? {} : { loadAddress: start }) };
       }
       const size = start === undefined || end === undefined ? {} : { size: end - start };
       return { path: name === "" ? "bpf_image" : name, kind: "bpf", ...size };
@@ -349,14 +349,14 @@ export class RecordedObjects {
     // Perf maps included.
     if (kind === "anonymous") {
       const jitdump = this.#jitdumps.get(perfMapPid(name) ?? NaN);
-      return { path: name, kind: "jit", jitdump };
+      return { path: name, kind: "jit", ...(jitdump === undefined ? {} : { jitdump }) };
     }
     // The table at the end of a file knows one build of each path; the mapping knows its own.
     const build = buildId === undefined || buildId === "" ? known : buildId;
     return {
       path: name,
       kind: kind === "vdso" ? "vdso" : "elf",
-      buildId: build,
+      ...(build === undefined ? {} : { buildId: build }),
     };
   }
 
@@ -366,7 +366,7 @@ export class RecordedObjects {
     guest: number,
   ): SymbolObject {
     const known = buildId ?? this.#buildIds.get(guestKey(guest, name));
-    const common = { path: name, guest, buildId: known };
+    const common = { path: name, guest, ...(known === undefined ? {} : { buildId: known }) };
     if (!kernel) return { ...common, kind: mapKind(name) === "vdso" ? "vdso" : "elf" };
     if (name === GUEST_KERNEL) return { ...common, kind: "kernel" };
     const { reference, buildId: own } = this.#guests.get(guest) ?? {};
@@ -376,12 +376,12 @@ export class RecordedObjects {
     if (mapKind(name) === "module") {
       return {
         ...{ ...common, ...where, kind: "module" },
-        loadAddress: start,
+        ...(start === undefined ? {} : { loadAddress: start }),
       };
     }
     return {
       ...{ ...common, ...where, kind: "kernel" },
-      buildId: own,
+      ...(own === undefined ? {} : { buildId: own }),
     };
   }
 
