@@ -1,6 +1,6 @@
 /**
- * `addr2line`: function, file and line of addresses in a binary; with the flags and the text of binutils'
- * `addr2line`.
+ * `addr2line`: prints function, file and line of addresses in a binary, with the flags and the
+ * output of binutils' `addr2line`.
  */
 import { byteAt } from "@perfdata/format/bytes";
 import type { BundleObject } from "@perfdata/symbols";
@@ -11,7 +11,8 @@ import { type Command, command, main } from "./shared/command.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
 import { notBundle } from "./shared/not_bundle.ts";
 
-// What few calls need is imported where they do: to start takes as long as 1,000 addresses.
+// Modules that few calls need are imported at their point of use: startup costs as much as looking
+// up 1,000 addresses.
 
 const HELP: Help = {
   about: "prints the function, file and line of addresses in a binary",
@@ -30,7 +31,10 @@ the files that dwz and split DWARF (FILE.dwp, .dwo) make.
   exit: "0 done; 1 the file cannot be read",
 };
 
-/** As binutils reads it: hexadecimal, with or without `0x`; what follows is not looked at. */
+/**
+ * Parses a hexadecimal number, with or without `0x`, like binutils: ignores any text after the
+ * digits.
+ */
 function parseAddress(text: string): number {
   const digits = /^\s*(?:0[xX])?([0-9a-fA-F]*)/.exec(text)?.[1] ?? "";
   return digits.length <= 13
@@ -38,7 +42,7 @@ function parseAddress(text: string): number {
     : Number(BigInt.asIntN(64, BigInt(`0x${digits}`)));
 }
 
-/** What {@link parseAddress} gives for the text `bytes[from, to)`, without making a string of it. */
+/** Same as {@link parseAddress} for the text `bytes[from, to)`, without allocating a string. */
 function addressIn(bytes: Uint8Array, from: number, to: number): number {
   let p = from;
   while (p < to && isSpace(byteAt(bytes, p))) p++;
@@ -118,7 +122,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   return 0;
 }
 
-/** The object of a bundle that a path means: that path, or the only one of that name. */
+/** Finds an object in a bundle by its path, or by its file name if only one object has it. */
 async function bundled(file: string, path: string): Promise<BundleObject> {
   const { BundleError, openBundle } = await import("@perfdata/symbols/files");
   const bundle = await explained(file, () => {
@@ -147,7 +151,7 @@ function open(path: string, diagnostics: (error: DwarfError) => void): Promise<O
   return explained(path, () => openDwarf(path, { diagnostics }));
 }
 
-/** Puts the file before the message of what `action` throws. */
+/** Prefixes the message of an error thrown by `action` with the path. */
 async function explained<T>(path: string, action: () => T | Promise<T>): Promise<T> {
   try {
     return await aboutAsync(path, async () => await action());
@@ -160,8 +164,9 @@ async function explained<T>(path: string, action: () => T | Promise<T>): Promise
 }
 
 /**
- * Answers what lines there are after each read: at once for a user who types or a program that asks one by one. A pipe
- * that is full ends within a line: more is on its way, and many at once are answered faster.
+ * Answers all complete lines after each read, so that interactive users and programs that wait for
+ * each answer get it at once. After a read that fills the pipe and ends within a line, more input
+ * is on its way: lines are then gathered up to {@link MANY}, because large batches are faster.
  */
 function answerStdin(answer: (addresses: Float64Array) => void): void {
   let buffer = new Uint8Array(1 << 20), held = 0;
@@ -184,7 +189,8 @@ function answerStdin(answer: (addresses: Float64Array) => void): void {
       add(from, p);
       from = p + 1;
     }
-    // What is left of a line goes to the front, and gets room for its other end.
+    // Move the incomplete line to the front of the buffer; grow the buffer if that line fills half
+    // of it.
     buffer.copyWithin(0, from, end);
     held = end - from;
     if (held > buffer.length / 2) {
@@ -200,10 +206,9 @@ function answerStdin(answer: (addresses: Float64Array) => void): void {
   if (count > 0) answer(addresses.subarray(0, count));
 }
 
-/** Bytes that a pipe holds, and lines that are kept at most before they are answered. */
+/** Capacity of a pipe in bytes, and the number of lines gathered before they are answered. */
 const FULL_PIPE = 1 << 16, MANY = 1 << 20;
 
-/** The command. */
 export const tool: Command = command({
   name: "addr2line",
   help: HELP,

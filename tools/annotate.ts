@@ -1,4 +1,7 @@
-/** `annotate`: prints a function line by line, or instruction by instruction, with its shares. */
+/**
+ * `annotate`: prints a function by source line or by instruction, with the share of the samples of
+ * each.
+ */
 import {
   annotate,
   type Annotation,
@@ -83,16 +86,16 @@ const FLAGS = {
 
 type AnnotateFlags = FlagsOf<typeof FLAGS>;
 
-/** What is shown, whether as code or as lines. */
+/** Input of both views: source lines and instructions. */
 interface Shown {
   readonly name: string;
   readonly profile: Profile;
   readonly event: number;
   readonly eventName: string;
-  /** Sum of all periods of the event. */
+  /** Sum of the periods of all samples of the event. */
   readonly whole: number;
   readonly sources: Sources;
-  /** What ran, where that was decoded. */
+  /** Execution counts decoded from the trace, if there is one. */
   readonly traced: TraceCounts | undefined;
 }
 
@@ -146,7 +149,10 @@ async function run(flags: AnnotateFlags): Promise<number> {
   });
 }
 
-/** The files that are named, and the function: of two operands in any order, the file is the one that is there. */
+/**
+ * Sorts two operands into the file and the function, in any order: the file is the operand that
+ * exists.
+ */
 function fileAndFunction(
   operands: readonly string[],
 ): [files: readonly string[], wanted: string | undefined] {
@@ -156,7 +162,7 @@ function fileAndFunction(
   return isSwapped ? [[second], first] : [operands.slice(0, -1), operands.at(-1)];
 }
 
-/** Prints types of data with their fields. */
+/** Prints data types with the samples of each field. */
 async function dataTypes(flags: AnnotateFlags): Promise<number> {
   const { on, value, operands } = flags;
   const [first, second, ...others] = operands;
@@ -179,7 +185,8 @@ async function dataTypes(flags: AnnotateFlags): Promise<number> {
 /**
  * Prints the instructions of functions.
  *
- * @returns Whether all of the code could be read; `undefined` if none can, and nobody insists on it.
+ * @returns Whether all code could be read. `undefined` if no code could be read and the flags do
+ * not demand instructions.
  */
 async function codeOf(
   { name, profile, event, eventName, whole, sources, traced }: Shown,
@@ -232,7 +239,6 @@ async function codeOf(
   return read.length === pieces.length || !on.insns;
 }
 
-/** Prints source lines. */
 function printLines(
   found: readonly Annotation[],
   { name, eventName, whole, sources }: Shown,
@@ -260,7 +266,7 @@ function printLines(
   }
 }
 
-/** Says which source files were not found. */
+/** Prints the name of the first source file that was not found, and the number of others. */
 function reportSources({ name, sources }: Shown, folder: string | undefined): void {
   const [absent, ...others] = sources.absent();
   if (absent === undefined) return;
@@ -286,7 +292,6 @@ function isFile(path: string): boolean {
   }
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "annotate",
   help: HELP,

@@ -146,7 +146,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({ name: "c2c", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

@@ -1,4 +1,7 @@
-/** `convert`: another form of the same recording. */
+/**
+ * `convert`: rewrites a recording in another form, such as compressed, byte-swapped or for an older
+ * perf.
+ */
 import {
   AddBuildIds,
   ByteOrder,
@@ -70,7 +73,7 @@ const FLAGS = {
   ...OUTPUT_FLAGS,
 } as const;
 
-/** The level of zstd that perf takes for `-z` without one. */
+/** The zstd level of `perf record -z`. */
 const LEVEL = 1;
 
 function knowledge(version: string): PerfKnowledge {
@@ -81,14 +84,14 @@ function knowledge(version: string): PerfKnowledge {
   }
 }
 
-/** What flags say is to change. */
+/** The parsed values of `--for-perf` and `--byte-order`. */
 interface Changes {
   readonly version: string | undefined;
   readonly known: PerfKnowledge | undefined;
   readonly order: "little" | "big" | undefined;
 }
 
-/** Changes that have something to say after the copy. */
+/** The edits whose counts are reported after the copy. */
 interface Changed {
   readonly sampled: SpeSamples | undefined;
   readonly fitting: ForPerf | undefined;
@@ -97,7 +100,12 @@ interface Changed {
 
 type ConvertFlags = FlagsOf<typeof FLAGS>;
 
-/** What is known of the perf that is to read it, and the byte order. */
+/**
+ * Parses `--for-perf` and `--byte-order`.
+ *
+ * @throws {UsageError} If the target perf cannot read compressed records, but `--compress` is
+ * given.
+ */
 function changesOf({ on, value }: ConvertFlags): Changes {
   const version = value["for-perf"];
   const known = version === undefined ? undefined : knowledge(version);
@@ -108,7 +116,7 @@ function changesOf({ on, value }: ConvertFlags): Changes {
   return { version, known, order };
 }
 
-/** Says what was made, and what was left out. */
+/** Prints how many samples were made and what was left out. */
 function reportChanges(
   name: string,
   version: string | undefined,
@@ -165,7 +173,7 @@ async function run(flags: ConvertFlags): Promise<number> {
     const sampled = on.spe ? await speSamples(name, reader) : undefined;
     const identified = on["build-ids"] ? await identify(name, reader) : undefined;
     await writeRecording("convert", flags, async ({ output: plain, path }) => {
-      // Here, where it is known that the output can be written: it writes files of its own.
+      // Injected only now, when the output is known to be writable, because it writes files too.
       const jitted = on.jit ? await injectJit("convert", name, reader, on.force) : undefined;
       const edit: Edit = swapped ?? fitting ?? identified ?? jitted ?? sampled ?? traced?.edit ??
         {};
@@ -193,19 +201,19 @@ async function run(flags: ConvertFlags): Promise<number> {
   });
 }
 
-/** Makes samples of AUX data of Arm SPE. */
+/** Opens the decoder that turns Arm SPE data into samples. */
 async function speSamples(name: string, reader: PerfDataReader): Promise<SpeSamples> {
   if (reader.fileSize === undefined) {
     throw new InputError("--spe: a stream can be read only once; write it to a file first");
   }
-  // Loaded where it is needed.
+  // Imported here because only `--spe` needs it.
   const made = await import("@perfdata/edit/slice");
   const samples = await made.SpeSamples.of(reader);
   if (samples === undefined) throw new InputError(`${name}: no AUX data of Arm SPE`);
   return samples;
 }
 
-/** Finds the build ids of files of this machine. */
+/** Looks up build ids of the mapped files on this machine. */
 async function identify(name: string, reader: PerfDataReader): Promise<AddBuildIds> {
   if (reader.fileSize === undefined) {
     throw new InputError("--build-ids: a stream can be read only once; write it to a file first");
@@ -243,7 +251,7 @@ async function osRelease(reader: PerfDataReader): Promise<string | undefined> {
   return feature.name === "OSRELEASE" ? feature.value : undefined;
 }
 
-/** The build id of the kernel that runs, where the recording is of the same release. */
+/** The build id of the running kernel, if the recording was made on the same release. */
 async function kernelBuildId(reader: PerfDataReader): Promise<string | undefined> {
   const release = localFiles.read("/proc/sys/kernel/osrelease");
   const notes = localFiles.read("/sys/kernel/notes");
@@ -253,10 +261,9 @@ async function kernelBuildId(reader: PerfDataReader): Promise<string | undefined
   return buildIdOfNotes(notes, littleEndian, 4);
 }
 
-/** Why some changes are not made at once. */
+/** The hint in messages about changes that cannot be combined. */
 const TWO = "one after the other, in two conversions";
 
-/** The command. */
 export const tool: Command = command({
   name: "convert",
   help: HELP,

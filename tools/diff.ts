@@ -1,4 +1,4 @@
-/** `diff`: compares recordings, and says which changes are more than chance. */
+/** `diff`: compares recordings, and tells changes from chance. */
 import { chooseEvent, type Profile, shortNames } from "@perfdata/profile";
 import { type Diff, diff, type DiffChange, type DiffMeasure } from "@perfdata/export/tree";
 import {
@@ -153,7 +153,7 @@ async function run(flags: DiffFlags): Promise<number> {
   return isWhole ? 0 : 1;
 }
 
-/** Profiles of which some are of other tools, with what was changed to compare them said in one line each. */
+/** Makes profiles comparable if some come from other tools. Prints one line for each adjustment. */
 async function comparableSides(
   sides: readonly (readonly string[])[],
   read: readonly (readonly Profile[])[],
@@ -170,7 +170,7 @@ async function comparableSides(
   return [profiles.slice(0, count), profiles.slice(count)];
 }
 
-/** The two sides: two files, or what is before and after the word `vs`. */
+/** Splits operands into the two sides: two files, or the files before and after the word `vs`. */
 function sidesOf(operands: readonly string[]): readonly (readonly string[])[] {
   const at = operands.indexOf("vs");
   if (at < 0) {
@@ -182,7 +182,7 @@ function sidesOf(operands: readonly string[]): readonly (readonly string[])[] {
   return sides;
 }
 
-/** Pairs of objects: `OLD=NEW,…`. */
+/** Parses `--same`: pairs of objects `OLD=NEW,…`. */
 function samePairs(text: string | undefined): Map<string, string> {
   return new Map(
     (text ?? "").split(",").filter((pair) => pair !== "").map((pair) => {
@@ -221,7 +221,7 @@ interface TableOptions {
   readonly all: boolean;
   readonly paths: boolean;
   readonly isLong: boolean;
-  /** Whether names are not shortened on a terminal. */
+  /** Whether names are printed in full on a terminal. */
   readonly fullNames: boolean;
 }
 
@@ -298,10 +298,10 @@ function writeTable(found: Diff, { event, by, limit, all, paths, fullNames }: Ta
   }
 }
 
-/** Below this many characters names are not shortened: lines are broken then. */
+/** The least width of names in characters. If the terminal is narrower, lines wrap instead. */
 const LEAST_NAME = 16;
 
-/** Columns of the terminal that are left for names; any number where there is none. */
+/** Terminal columns left for names; `Infinity` if standard output is not a terminal. */
 function nameRoom(before: number): number {
   return Deno.stdout.isTerminal() ? Deno.consoleSize().columns - before : Infinity;
 }
@@ -327,7 +327,6 @@ async function writeFlame(
   if (output !== "-") complain(`diff: ${output}: ${bytes} bytes`);
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "diff",
   help: HELP,

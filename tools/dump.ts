@@ -1,7 +1,7 @@
 /**
  * `dump`: prints each record of a recording as `perf report -D` does.
  */
-// Not the whole of the package, which would take its time to load.
+// The entry point of the whole package would make startup slower.
 import { type DumpOptions, recordNames, recordTypeOfName } from "@perfdata/dump";
 import { dumpFile } from "@perfdata/dump/workers";
 import { PerfDataReader } from "@perfdata/format/records";
@@ -41,14 +41,14 @@ FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
   exit: "0 done; 1 the file is damaged (undamaged records are printed)",
 };
 
-/** What the user asked for. */
+/** The parsed flags. */
 interface Request extends Omit<DumpOptions, "path" | "write" | "time"> {
   readonly file: string;
   readonly jobs: number | undefined;
-  /** The symbol bundle. */
+  /** The path of the symbol bundle. */
   readonly bundle: string | undefined;
   readonly demangle: boolean;
-  /** The time, which may count from the first sample. */
+  /** The time range, which may be relative to the first sample. */
   readonly range?: TimeRange;
 }
 
@@ -154,7 +154,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }
 }
 
-/** The command. */
 export const tool: Command = command({ name: "dump", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

@@ -65,15 +65,14 @@ const FLAGS = {
   ...PROFILE_FLAGS,
 } as const;
 
-/** The formats that are no file, but tables in a directory. */
+/** Formats that are a directory of tables, not a file. */
 const TABLES = ["parquet", "arrow"] as const;
 
-/** Whether a format is one of these. */
 function isOfTables(format: string): format is typeof TABLES[number] {
   return (TABLES as readonly string[]).includes(format);
 }
 
-/** All of them. */
+/** The names of all formats. */
 const VERBS = [...Object.keys(FORMATS), ...Object.keys(BRANCH_FORMATS), ...TABLES];
 
 const HELP: Help = {
@@ -195,7 +194,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** Writes tables of recordings. */
+/** Writes recordings as tables in a directory. */
 async function writeTables(
   format: typeof TABLES[number],
   flags: FlagsOf<typeof FLAGS>,
@@ -230,7 +229,7 @@ async function writeTables(
   return done.failed === 0 && done.isWhole ? 0 : 1;
 }
 
-/** Writes the calls of a trace as they are decoded. */
+/** Writes the calls of a trace while it is decoded. */
 async function writeCalls(
   name: string,
   flags: FlagsOf<typeof FLAGS>,
@@ -258,7 +257,6 @@ async function writeCalls(
   return isWhole ? 0 : 1;
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "export",
   help: HELP,

@@ -1,5 +1,6 @@
 /**
- * `extract-pt`: writes the AUX data of a recording, such as Intel PT, a file for each CPU or thread.
+ * `extract-pt`: writes the AUX data of a recording, such as Intel PT, to one file for each CPU or
+ * thread.
  */
 import { isRandomAccess, type RandomAccessSource, visible } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
@@ -60,7 +61,7 @@ docs/extract-pt.md describes the .json file and how to continue with libipt.
   exit: "0 done; 1 there is no such data, or part of it is missing (the rest is written)",
 };
 
-/** What the files of each kind of data are called. */
+/** File name extensions by kind of AUX data. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   INTEL_PT: "pt",
   INTEL_BTS: "bts",
@@ -71,10 +72,10 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   VPA_DTL: "dtl",
 };
 
-/** What the user asked for. */
+/** The parsed flags. */
 interface Wish {
   readonly file: string;
-  /** The directory, or `-`. */
+  /** The output directory, or `-` for standard output. */
   readonly output: string;
   readonly cpus: ReadonlySet<number> | undefined;
   readonly tids: ReadonlySet<number> | undefined;
@@ -129,19 +130,19 @@ function wishOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Wish {
   };
 }
 
-/** Whether the user wants a stream. */
+/** Whether `--cpu` and `--tid` select the stream. */
 function wants(wish: Wish, stream: AuxStream): boolean {
   if (wish.cpus === undefined && wish.tids === undefined) return true;
   return (stream.cpu !== undefined && wish.cpus?.has(stream.cpu)) ||
     (stream.tid !== undefined && wish.tids?.has(stream.tid)) || false;
 }
 
-/** The CPU or thread of a stream, as a file's name has it. */
+/** The part of a file name that tells the stream: `cpu0`, `tid42`. */
 function streamName({ cpu, tid }: AuxStream): string {
   return cpu !== undefined ? `cpu${cpu}` : `tid${tid ?? -1}`;
 }
 
-/** Gives the outputs their names. */
+/** Chooses the names of output files. */
 class Names {
   readonly #folder: string;
   readonly #base: string;
@@ -152,41 +153,41 @@ class Names {
     this.#base = wish.file === "-" ? "stdin" : wish.file.replace(/^.*\//, "");
   }
 
-  /** The name of a stream's file. */
+  /** The file name of a stream, such as `perf.data.cpu0.pt`. */
   of(stream: AuxStream, type: number): string {
     let name = this.#names.get(stream);
     if (name === undefined) {
       const stem = `${this.#base}.${streamName(stream)}`;
       const extension = extensionOf(type);
       name = `${stem}.${extension}`;
-      // A CPU has two buffers where two events trace it.
+      // A CPU has two buffers if two events trace it.
       if ([...this.#names.values()].includes(name)) name = `${stem}.idx${stream.idx}.${extension}`;
       this.#names.set(stream, name);
     }
     return name;
   }
 
-  /** The part of a stream's name that names it: `cpu0`. */
+  /** The part of a stream's file name between the base and the extension: `cpu0`. */
   stem(stream: AuxStream, type: number): string {
     return this.of(stream, type).slice(this.#base.length + 1, -extensionOf(type).length - 1);
   }
 
-  /** The path of another file: `cpu0` and `opts` give `perf.data.cpu0.opts`. */
+  /** The path of an additional file: `cpu0` and `opts` give `perf.data.cpu0.opts`. */
   other(stem: string, extension: string): string {
     return this.path([this.#base, stem, extension].filter((part) => part !== "").join("."));
   }
 
-  /** The name of the manifest. */
+  /** The file name of the manifest. */
   manifest(type: number): string {
     return `${this.#base}.${extensionOf(type)}.json`;
   }
 
-  /** The name of a stream's file, where it was asked for before. */
+  /** The file name of a stream, if {@link Names.of} chose it before. */
   known(stream: AuxStream): string | undefined {
     return this.#names.get(stream);
   }
 
-  /** The path of a file by its name. */
+  /** The path of a file name in the output directory. */
   path(name: string): string {
     return this.#folder === "." ? name : `${this.#folder}/${name}`;
   }
@@ -196,7 +197,7 @@ function extensionOf(type: number): string {
   return EXTENSIONS[PERF_AUXTRACE_NAMES[type] ?? ""] ?? "aux";
 }
 
-/** Throws where the data is of a kind that was not asked for. */
+/** @throws {InputError} If the AUX data is not Intel PT and `--all-aux` is not given. */
 function checkType(wish: Wish, type: number): void {
   if (wish.ptxed && type !== PERF_AUXTRACE_INTEL_PT) {
     throw new InputError(`${wish.file}: AUX data is not Intel PT, which --ptxed is for`);
@@ -206,7 +207,11 @@ function checkType(wish: Wish, type: number): void {
   throw new InputError(`${wish.file}: AUX data is ${name}, not Intel PT; --all-aux extracts it`);
 }
 
-/** The streams that were asked for; throws where there are none. */
+/**
+ * The streams that the flags select.
+ *
+ * @throws {InputError} If the flags select no stream.
+ */
 function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
   const { streams } = trace;
   if (streams.length === 0) {
@@ -240,7 +245,7 @@ function streamNames(streams: readonly AuxStream[]): string {
   return names.join(", ") + (streams.length > names.length ? ", …" : "");
 }
 
-/** Opens what is written to. */
+/** The open output files. */
 class Outputs implements Disposable {
   readonly names: Names;
   readonly #wish: Wish;
@@ -253,7 +258,11 @@ class Outputs implements Disposable {
     this.names = new Names(wish);
   }
 
-  /** Makes the directory, and refuses to overwrite without `force`. */
+  /**
+   * Creates the directory.
+   *
+   * @throws {InputError} If a file exists and `--force` is not given.
+   */
   prepare(type: number, streams: readonly AuxStream[]): void {
     const { output, force, list, file, ptxed } = this.#wish;
     this.#streams += streams.length;
@@ -279,7 +288,7 @@ class Outputs implements Disposable {
     }
   }
 
-  /** Opens the output of a stream, which gets its name with {@link Outputs.commit}. */
+  /** Opens the output file of a stream. The file gets its name in {@link Outputs.commit}. */
   open(stream: AuxStream, type: number): NewFile {
     const path = this.names.path(this.names.of(stream, type));
     const file = openOutput(path, this.#wish.force);
@@ -287,13 +296,13 @@ class Outputs implements Disposable {
     return file;
   }
 
-  /** The data is whole: its files get their names. */
+  /** Renames all files to their final names, after all data was written. */
   commit(): void {
     for (const [path, file] of this.#open) about(path, () => file.commit());
     for (const folder of this.#made) folder.commit();
   }
 
-  /** Removes what was not committed. */
+  /** Removes files that were not committed. */
   [Symbol.dispose](): void {
     for (const file of this.#open.values()) file.close();
     for (const folder of this.#made) folder[Symbol.dispose]();
@@ -310,7 +319,7 @@ function exists(path: string): boolean {
   }
 }
 
-/** Extracts from a file that can be read at any place: looks first, then copies. */
+/** Extracts from a seekable file: reads the index first, then copies. */
 async function extractFromFile(
   wish: Wish,
   reader: PerfDataReader,
@@ -320,7 +329,7 @@ async function extractFromFile(
 ): Promise<AuxTrace> {
   const trace = await readAuxTrace(reader, { diagnostics: complaints.take });
   const streams = chosen(wish, trace);
-  // Where data in samples lies is only known while they are read.
+  // The positions of AUX data in samples are only known once all samples were read.
   if (trace.streams.some((stream) => stream.idx < 0)) {
     complaints.muted = true;
     return await extractWhileReading(wish, reader, outputs, complaints);
@@ -349,7 +358,7 @@ async function extractFromFile(
   return trace;
 }
 
-/** Extracts while the records pass by: from a pipe, and from samples. */
+/** Extracts while reading records: from a pipe, or AUX data in samples. */
 async function extractWhileReading(
   wish: Wish,
   reader: PerfDataReader,
@@ -376,7 +385,7 @@ async function extractWhileReading(
   }
 }
 
-/** What was found, for people. */
+/** The table of streams for people. */
 function table(
   trace: AuxTrace,
   outputs: readonly { readonly stream: AuxStream; readonly file: string | undefined }[],
@@ -433,7 +442,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   }\n`;
   if (!list && !toStdout) {
     const path = outputs.names.path(outputs.names.manifest(trace.type));
-    // Last: where it is, all that it names is.
+    // Write the manifest last: if it exists, so do all files that it names.
     outputs.commit();
     writeOutput(path, manifest, wish.force);
   }
@@ -452,7 +461,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   return lost || reader.stats.skippedBytes > 0 || complaints.count > 0 ? 1 : 0;
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "extract-pt",
   help: HELP,

@@ -1,4 +1,4 @@
-/** `flame`: writes a flame graph, as a page or as a picture. */
+/** `flame`: writes a flame graph as an HTML page or an SVG image. */
 import { flameData, flamePage, flameSvg } from "@perfdata/export/tree";
 import { aboutAsync, complain, oneFile, parseWord, readyOutput, UsageError } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
@@ -109,7 +109,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "flame",
   help: HELP,

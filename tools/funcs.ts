@@ -77,12 +77,12 @@ import { tableFolders } from "./shared/table_folders.ts";
 import { whyNoAccesses, whyNoSamples, whyNothing } from "./shared/nothing.ts";
 import { parseCount, parseJobs, parsePercent } from "./shared/record_flags.ts";
 
-/** The keys of `--branches`. */
+/** Sort keys of `--branches`. */
 const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
-/** The keys of `--mem`. */
+/** Sort keys of `--mem`. */
 const MEM_SORT = "mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked";
 
-/** Keys of a kind. */
+/** The names of the sort keys that a predicate selects, for the help text. */
 const keysOf = (isOf: (key: SortKey) => boolean): string => SORT_KEYS.filter(isOf).join(",");
 
 const HELP: Help = {
@@ -119,7 +119,7 @@ function sortKeys(keys: readonly string[]): SortKey[] {
   });
 }
 
-/** Stacks of a smaller share are left out of a table, as with perf. */
+/** The least share of a call chain that the table shows, as in perf. */
 const LEAST_CHAIN = 0.005;
 
 const FLAGS = {
@@ -162,7 +162,11 @@ const FLAGS = {
   ...COLOR_FLAG,
 } as const;
 
-/** The numbers of the events of some names. */
+/**
+ * The numbers of the events with the names in a list.
+ *
+ * @throws {InputError} If the recording has no event of a name.
+ */
 function eventsCalled(text: string, names: readonly string[], file: string): Set<number> {
   return new Set(
     splitEvents(text).flatMap((name) => {
@@ -178,26 +182,26 @@ function eventsCalled(text: string, names: readonly string[], file: string): Set
   );
 }
 
-/** What is asked: how samples are counted, and which rows are wanted. */
+/** The parsed flags: how samples are counted and which rows are printed. */
 interface Question {
   readonly name: string;
   readonly sort: readonly SortKey[];
   readonly keys: ReturnType<typeof sampleKeys>;
   readonly branches: boolean;
   readonly memory: boolean;
-  /** Whether rows are types of data. */
+  /** Whether rows are data types. */
   readonly types: boolean;
   readonly weight: ProfileWeight;
   readonly inline: boolean;
   readonly limit: number;
   readonly percent: number;
-  /** Which way call chains of rows are printed, if they are. */
+  /** The direction of call chains below rows; `undefined` prints no chains. */
   readonly order: "caller" | "callee" | undefined;
-  /** Whether rows have their latency as well. */
+  /** Whether rows have a latency column. */
   readonly isLatency: boolean;
-  /** Only samples while this many threads had a CPU. */
+  /** Keep only samples taken while this many threads were running. */
   readonly parallelism: ReturnType<typeof parseNumbers> | undefined;
-  /** Nanoseconds that times are rounded to. */
+  /** Nanoseconds that times are rounded down to. */
   readonly quantum: number | undefined;
   readonly named: ReturnType<typeof nameFilters>;
   readonly flags: Flags;
@@ -206,9 +210,9 @@ interface Question {
 type Flags = FlagsOf<typeof FLAGS>;
 
 /**
- * What flags ask for.
+ * Parses and checks the flags.
  *
- * @throws {UsageError} If they exclude each other.
+ * @throws {UsageError} If flags exclude each other.
  */
 function questionOf(flags: Flags): Question {
   const { on, value, operands } = flags;
@@ -229,7 +233,7 @@ function questionOf(flags: Flags): Question {
     throw new UsageError(`types of data are those that samples accessed: without ${other}`);
   }
   if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
-  // perf's name of the column is one of its keys.
+  // `--sort latency` is perf's name for the latency column.
   const isLatency = on.latency || asked.includes("latency");
   const parallelism = value.parallelism === undefined
     ? undefined
@@ -267,7 +271,7 @@ function questionOf(flags: Flags): Question {
   if (quantum !== undefined && !sort.includes("time")) {
     throw new UsageError("--time-quantum is for --sort time");
   }
-  // Of samples that differ in it, latencies differ.
+  // Samples taken at different parallelism have different latencies, so group by it.
   const keys = sampleKeys(isLatency ? [...sort, "parallelism"] : sort);
   const [detail] = keys.details?.columns ?? [];
   if (detail !== undefined && (isTime || branches)) {
@@ -295,7 +299,7 @@ function questionOf(flags: Flags): Question {
   };
 }
 
-/** Which rows are wanted. */
+/** The row filters and limits for the table. */
 function wantedOf(question: Question, eventNames: readonly string[]): FunctionOptions {
   const { name, sort, inline, limit, percent, order, isLatency, named, flags: { on, value } } =
     question;
@@ -313,7 +317,7 @@ function wantedOf(question: Question, eventNames: readonly string[]): FunctionOp
   };
 }
 
-/** Prints the rows of a table. */
+/** Prints the rows of a table, as text, CSV or JSON. */
 async function print(
   { order, flags: { on } }: Question,
   { code, counts, table, eventNames }: {
@@ -344,7 +348,7 @@ async function print(
   }
 }
 
-/** Counts branches of Intel PT. */
+/** Prints a table of branches decoded from Intel PT. */
 async function ofTrace(question: Question): Promise<number> {
   const { name, sort, inline, limit, flags } = question;
   const { decodeBranches } = await import("./shared/branches_pt.ts");
@@ -378,7 +382,7 @@ async function ofTrace(question: Question): Promise<number> {
   return 1;
 }
 
-/** Counts samples of tables that `export parquet` wrote. */
+/** Prints a table of samples from the files that `export parquet` wrote. */
 async function ofTables(question: Question): Promise<number> {
   const { name, sort, flags } = question;
   const { tablesProfile } = await import("./shared/profile_of_tables.ts");
@@ -386,7 +390,7 @@ async function ofTables(question: Question): Promise<number> {
   return await ofProfile(question, await tablesProfile(name, flags, { timed }), "tables");
 }
 
-/** Counts samples of a profile of another tool. */
+/** Prints a table of a profile that another tool wrote. */
 async function ofImported(
   question: Question,
   source: ByteSource,
@@ -398,7 +402,7 @@ async function ofImported(
   return await ofProfile(question, await importedProfile("funcs", name, flags, how), "imported");
 }
 
-/** Counts samples of a profile, which knows neither addresses in memory nor data. */
+/** Prints a table of a profile, which has neither data addresses nor data types. */
 async function ofProfile(
   question: Question,
   profile: Profile,
@@ -428,7 +432,7 @@ async function ofProfile(
   return 1;
 }
 
-/** Counts samples of a recording. */
+/** Prints a table of the samples of a recording. */
 async function ofSamples(question: Question, input: ByteSource): Promise<number> {
   const {
     name,
@@ -455,7 +459,7 @@ async function ofSamples(question: Question, input: ByteSource): Promise<number>
       opened: input,
     });
   const opened = itraced?.source ?? input;
-  // What context switches look like is said at the end of a file.
+  // The sample format of context switches is in the feature sections at the end of the file.
   const isParallel = weight === "latency" || parallelism !== undefined ||
     keys.details?.columns.includes("parallelism") === true;
   const source = isTime || isParallel
@@ -531,7 +535,7 @@ async function ofSamples(question: Question, input: ByteSource): Promise<number>
   return itraced?.report() === false ? 1 : status;
 }
 
-/** Says what is missing of the rows, and why there are none; returns the exit code. */
+/** Reports what the rows lack, or why there are no rows. Returns the exit code. */
 async function reportRows(
   question: Question,
   { reader, engine, counts, table, complaints }: {
@@ -539,7 +543,7 @@ async function reportRows(
     readonly engine: Engine;
     readonly counts: SampleCollector;
     readonly table: FunctionTable;
-    /** Faults of the recording. */
+    /** Errors found in the recording. */
     readonly complaints: Complaints;
   },
 ): Promise<number> {
@@ -577,7 +581,7 @@ async function reportRows(
       if (ruling !== undefined) complain(`funcs: ${name}: ${ruling}`);
     }
   }
-  // Where no symbol is named, none is wrong.
+  // Without trust, the table shows no symbols, so no symbol can be wrong.
   if (table.trust !== undefined) {
     for (const text of sharedBuildIdTexts(engine.places.objects)) {
       complain(`funcs: ${name}: ${text}`);
@@ -597,7 +601,7 @@ async function reportRows(
         chosen ? `: ${await whyNothing(name, filters, named)}` : await whyNoSamples(name)
       }`,
     );
-    // A sound recording may have none.
+    // A recording without errors may have no samples.
     return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
   }
   if (table.rows.length === 0 && limit > 0) {
@@ -613,7 +617,7 @@ async function reportRows(
   return complaints.count > 0 ? 1 : 0;
 }
 
-/** Whether something is asked that only recordings have. */
+/** Whether the question needs data that only recordings have, not profiles. */
 function needsRecording(
   { branches, memory, types, weight, keys, parallelism, flags }: Question,
 ): boolean {
@@ -644,7 +648,6 @@ async function run(flags: Flags): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "funcs",
   help: HELP,

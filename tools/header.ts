@@ -1,4 +1,4 @@
-/** `header`: prints what a recording says about itself. */
+/** `header`: prints the header of a recording: host, events, features. */
 import { headerLines } from "@perfdata/dump";
 import { encodeText, visible } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
@@ -35,17 +35,16 @@ async function run({ on, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
     file,
     () => PerfDataReader.open(source, { diagnostics: complaints.take }),
   );
-  // The pipe of a running recording has no time of its own.
+  // A pipe has no modification time.
   const mtime = (file === "-" ? null : Deno.statSync(path).mtime) ?? new Date();
   for await (const line of headerLines(reader, { mtime, more: !on.perf })) {
-    // A line is one whatever the host is called.
+    // Escape control characters so that a host name cannot break the line.
     writeOut(encodeText(`${line.replace(/(?!\t)\p{Cc}/gu, visible)}\n`));
   }
   complaints.finish();
   return complaints.count > 0 ? 1 : 0;
 }
 
-/** The command. */
 export const tool: Command = command({ name: "header", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

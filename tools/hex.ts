@@ -1,4 +1,4 @@
-/** `hex`: prints every byte of a recording and what it means. */
+/** `hex`: prints every byte of a recording with its meaning. */
 import { HEX_SECTIONS, hexText } from "@perfdata/dump";
 import { type ByteSource, isRandomAccess } from "@perfdata/format/bytes";
 import { headerFile, openSource } from "@perfdata/format/files";
@@ -36,7 +36,7 @@ Lines that begin with !! say what is wrong with the bytes below them.
     byte`,
 };
 
-/** Text that is written at once. */
+/** Characters of text that are gathered before each write. */
 const BLOCK = 1 << 16;
 
 const FLAGS = {
@@ -64,7 +64,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
     color: colorMode() === "colors",
     problem: () => void problems++,
   });
-  // What is shown is bytes of files, which a directory does not have.
+  // A recording may be a directory; the file with the header is shown.
   const source = about(file, () => openSource(headerFile(file)));
   const size = isRandomAccess(source) ? source.size : undefined;
   const { add, finish } = progressOf("hex", size);
@@ -102,7 +102,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   return problems > 0 ? 1 : 0;
 }
 
-/** The same source, of which each read is noted. */
+/** Wraps a source to report the size of each read. */
 function watched(source: ByteSource, add: (bytes: number) => void): ByteSource {
   const note = (got: number): number => {
     add(got);
@@ -117,7 +117,6 @@ function watched(source: ByteSource, add: (bytes: number) => void): ByteSource {
   return { read: async (into) => note(await source.read(into)) };
 }
 
-/** The command. */
 export const tool: Command = command({ name: "hex", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

@@ -1,4 +1,4 @@
-/** `info`: a recording in short. */
+/** `info`: summarizes a recording. */
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { adviceOf, infoLines, recordingInfo } from "@perfdata/report/figures";
@@ -52,7 +52,7 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
           damage: complaints.count,
           advice: adviceOf(info, complaints.count, name),
         }),
-        // Times in ns are beyond 2^53 only after 104 days of uptime; as text they are always exact.
+        // Times in ns exceed 2^53 after 104 days of uptime; as text they are exact.
         (_, value) => typeof value === "bigint" ? `${value}` : value,
       );
       writeOut(`${text}\n`);
@@ -65,7 +65,6 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   });
 }
 
-/** The command. */
 export const tool: Command = command({ name: "info", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

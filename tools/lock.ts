@@ -1,4 +1,4 @@
-/** Prints who waited for locks of the kernel: `deno run lock FILE`. */
+/** Prints which threads waited for kernel locks: `deno run lock FILE`. */
 import { trustLines } from "@perfdata/report/trust";
 import { type RecordedObjects, runEngine } from "@perfdata/session";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
@@ -61,7 +61,7 @@ const FLAGS = {
 
 type LockFlags = FlagsOf<typeof FLAGS>;
 
-/** The filters that `lock` has: those by number and time. */
+/** The sample filters that `lock` supports: thread, CPU and time. */
 function filtersOf(flags: LockFlags): SampleFlags {
   return {
     ...flags,
@@ -69,7 +69,7 @@ function filtersOf(flags: LockFlags): SampleFlags {
   };
 }
 
-/** Why a recording has no waits at all. */
+/** The error for a recording without lock contention events. */
 function noEvents(name: string, reader: PerfDataReader, locks: LockContention): InputError {
   const hasTracepoints = reader.events.all.some(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
   return new InputError(
@@ -79,13 +79,13 @@ function noEvents(name: string, reader: PerfDataReader, locks: LockContention): 
   );
 }
 
-/** Prints rows as a table, or as a line of JSON each. */
+/** Prints rows as a table, or as JSON with one row a line. */
 function printRows(isJson: boolean, rows: readonly object[], table: () => string[]): void {
   if (!isJson) return writeTable(`${table().join("\n")}\n`);
   for (const row of rows) writeOut(`${jsonLine({ ...row })}\n`);
 }
 
-/** Prints who waited where: callers, or their stacks. */
+/** Prints waits by caller or by call chain. */
 async function printCallers(
   flags: LockFlags,
   locks: LockContention,
@@ -107,7 +107,7 @@ async function printCallers(
   complainAll("lock", trustLines(trust, { verbose: on.verbose, counted: "callers" }));
 }
 
-/** Says what is not in the times. */
+/** Reports waits that the times do not include. */
 function reportMissing(name: string, locks: LockContention): void {
   const { all } = locks;
   const left = all.contended - all.ended;
@@ -180,7 +180,6 @@ async function run(flags: LockFlags): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "lock",
   help: HELP,

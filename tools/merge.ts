@@ -1,4 +1,4 @@
-/** `merge`: several recordings become one. */
+/** `merge`: combines several recordings into one. */
 import { type MergeInput, type MergeOptions, mergeRecordings } from "@perfdata/edit/slice";
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
@@ -103,7 +103,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   return complaints.some(({ count }) => count > 0) ? 1 : 0;
 }
 
-/** The command. */
 export const tool: Command = command({ name: "merge", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

@@ -1,48 +1,47 @@
 /**
- * `perfdata`: all commands as one, `perfdata NAME …`.
- *
- * A new command is a file `tools/NAME.ts` that exports `tool`, an entry in {@link COMMANDS}, a task of
- * the same name in `deno.json`, and `docs/NAME.md`.
+ * `perfdata`: all commands as one, `perfdata NAME …`. A new command is a file `tools/NAME.ts` that
+ * exports `tool`, an entry in {@link COMMANDS}, a task of the same name in `deno.json`, and
+ * `docs/NAME.md`.
  */
 import { complain, listed, UsageError, writeOut } from "./shared/cli.ts";
 import { type Command, main } from "./shared/command.ts";
 import { type Described, helpText } from "./shared/flag_table.ts";
 
-/** What a command may do besides reading files. The others of `perfdata`'s permissions are given up. */
+/** Permissions of a command besides reading files. `perfdata` drops all others. */
 export type Need =
   /** Write files. */
   | "write"
-  /** Look for symbols: caches that the environment names, and /proc by way of `cat`. */
+  /** Read symbols: caches that the environment names, and /proc by way of `cat`. */
   | "symbols"
-  /** Answer a browser on 127.0.0.1, and open one. */
+  /** Serve a browser on 127.0.0.1, and open one. */
   | "serve"
-  /** Start what downloads from the servers that `DEBUGINFOD_URLS` names. */
+  /** Start the downloader for the servers in `DEBUGINFOD_URLS`. */
   | "download"
-  /** Run commands that the user types in the browser in the terminal, or Deno with other permissions. */
+  /** Run commands that the user types in the terminal browser, or Deno with other permissions. */
   | "shell";
 
 /** A row of the table of commands. */
 export interface Entry {
-  /** What the user writes. */
+  /** The command's name on the command line. */
   readonly name: string;
-  /** What it does, in a line; also the description of its task. */
+  /** A description in one line; also that of the task. */
   readonly about: string;
-  /** What it needs besides reading files. */
+  /** Permissions besides reading files. */
   readonly needs?: readonly Need[];
-  /** Loads it: only the one that runs. */
+  /** Imports the command's module. */
   load(): Promise<{ readonly tool: Command }>;
 }
 
 /**
- * Loads a command by its name. The path is put together here because Deno reads, before it starts, the
- * modules of each `import()` whose path it sees: those of all commands, for one that runs.
+ * Imports a command by its name. The path is computed because Deno loads the module of every
+ * `import()` with a literal path at startup: those of all commands, to run one.
  */
 function load(name: string): Promise<{ readonly tool: Command }> {
   const path = `./${name.replaceAll("-", "_")}.ts`;
   return import(path);
 }
 
-/** The commands, by what they are for. */
+/** The commands by group. */
 export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
   ([
     ["Look at a recording", [
@@ -207,7 +206,7 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
   ]),
 );
 
-/** What `perfdata` itself does. */
+/** Commands that `perfdata` itself implements. */
 const OWN = [
   { name: "help", about: "This text, or the help of a command: perfdata help dump" },
   {
@@ -217,7 +216,7 @@ const OWN = [
   { name: "completion", about: "Completion for a shell: perfdata completion bash|zsh|fish" },
 ];
 
-/** All entries, without their groups. */
+/** The entries of all groups. */
 export const entries: readonly Entry[] = [...COMMANDS.values()].flat();
 
 /** Flags of `perfdata` without a command. */
@@ -226,7 +225,7 @@ const FLAGS = {
   "--version": "print the version",
 } as const;
 
-/** The help of `perfdata` without a command. */
+/** The help text of `perfdata` without a command. */
 function overview(): Described {
   const lines = (group: readonly { readonly name: string; readonly about: string }[]): string =>
     group.map(({ name, about }) => `  ${name.padEnd(12)}${about}`).join("\n");
@@ -300,25 +299,27 @@ async function man(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** What perf does and perfdata does not: it reads what they made. */
+/** Commands of perf without a counterpart here: they record, and perfdata reads recordings. */
 const OF_PERF: ReadonlySet<string> = new Set(["record", "top", "trace", "list", "probe"]);
 
-/** What of `perf stat` is no flag of `stat` here: it counts, and starts programs. */
+/**
+ * Arguments of `perf stat` that count events or start programs, which `perfdata stat` does not do.
+ */
 const COUNTING: ReadonlySet<string> = new Set(["record", "report", "--", "-e", "-a", "-p", "-I"]);
 
-/** Whether a command of perf was meant that perfdata does not have. */
+/** Whether the user typed a command of perf that perfdata does not have. */
 function isOfPerf(name: string, args: readonly string[]): boolean {
   return OF_PERF.has(name) || (name === "stat" && args.some((word) => COUNTING.has(word)));
 }
 
-/** Says which command of perf was meant. */
+/** Prints the perf command that the user meant. */
 function answerForPerf(name: string, args: readonly string[]): number {
   const words = args.length > 0 || name !== "record"
     ? args
     : name === "record"
     ? ["-g", "--", "./program"]
     : ["--", "./program"];
-  // As it can be pasted into a shell.
+  // Quoted for a shell.
   const quoted = words.map((word) =>
     /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
   );
@@ -340,7 +341,7 @@ async function completion([shell, more]: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Gives up the permissions that a command has no use for. */
+/** Drops the permissions that a command does not need. */
 function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
   const sorts = args.some((arg) => arg === "--temp" || arg.startsWith("--temp="));
   if (!needs.includes("write") && !sorts) Deno.permissions.revokeSync({ name: "write" });
@@ -384,14 +385,13 @@ async function run([name, ...args]: readonly string[]): Promise<number> {
       const { needs, load } = entryOf(name);
       giveUp(args, needs);
       const { tool } = await load();
-      // It ends the process by itself where the exit code is not 0, with messages under its own name.
+      // `main` exits the process if the exit code is not 0; messages begin with the command's name.
       await main(tool, args, "perfdata");
       return 0;
     }
   }
 }
 
-/** All commands as one. */
 export const perfdata: Pick<Command, "name" | "run"> = { name: "perfdata", run };
 
 if (import.meta.main) await main(perfdata);

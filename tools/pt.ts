@@ -1,6 +1,6 @@
 /**
- * `pt`: what ran, from the Intel PT data of a recording: functions over time, calls, branches,
- * instructions.
+ * `pt`: prints functions over time, calls, branches or instructions that the Intel PT data of a
+ * recording shows.
  */
 import {
   decodePt,
@@ -87,14 +87,14 @@ const FLAGS = {
   ...COLOR_FLAG,
 } as const;
 
-/** Bits of an event's `config`: that of the trace, and with it that of its branches. */
+/** Bits of the event's `config`: tracing enabled, and branch tracing enabled. */
 const PT_ONLY = 0x1n;
 const PT_AND_BRANCH = 0x2001n;
 
-/** Lines that are written at once. */
+/** Lines that are gathered before each write. */
 const BLOCK = 2048;
 
-/** Gathers lines. */
+/** Output lines, written in blocks. */
 class Lines {
   #lines: string[] = [];
 
@@ -145,25 +145,25 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
 
 type PtFlags = FlagsOf<typeof FLAGS>;
 
-/** What is asked. */
+/** The parsed flags. */
 interface Question {
   readonly flags: PtFlags;
   readonly name: string;
-  /** Which lists are printed; none for calls and functions. */
+  /** The lists to print. Empty for calls and the function table. */
   readonly lists: readonly string[];
   readonly wish: ReturnType<typeof partWish>;
   readonly tids: ReturnType<typeof parseNumbers> | undefined;
   readonly cpus: ReturnType<typeof parseNumbers> | undefined;
   readonly limit: number | undefined;
   readonly jobs: number | undefined;
-  /** Names of the functions that are wanted. */
+  /** Print only functions with these names. */
   readonly filter: ReadonlySet<string> | undefined;
 }
 
 /**
- * What flags ask for.
+ * Parses the flags.
  *
- * @throws {UsageError} If they exclude each other.
+ * @throws {UsageError} If flags exclude each other.
  */
 function questionOf(flags: PtFlags): Question {
   const { on, value, operands } = flags;
@@ -179,22 +179,22 @@ function questionOf(flags: PtFlags): Question {
   return { flags, name: oneFile(operands), lists, wish, tids, cpus, limit, jobs, filter };
 }
 
-/** A recording that is opened, and how it is decoded. */
+/** An open recording, and its decoding options. */
 interface Trace {
   readonly trace: PtTrace;
   readonly names: PtNames;
-  /** Threads and times that are wanted. */
+  /** The threads and times to decode. */
   readonly part: NonNullable<NonNullable<ConstructorParameters<typeof PtCalls>[1]>["filter"]>;
-  /** Whether only a part of it is decoded: of calls it matters what came before. */
+  /** Whether only a part is decoded. Calls also depend on the trace before the part. */
   readonly isShort: boolean;
-  /** Whether only a part of its time is asked for. */
+  /** Whether the flags select a part of the time. */
   readonly isPart: boolean;
   readonly options: DecodePtOptions;
   readonly progress: Progress;
   readonly lines: Lines;
 }
 
-/** The threads that decode a recording with this one. */
+/** Starts the worker threads that decode the recording together with this thread. */
 function workersFor(
   { name, flags, cpus }: Question,
   { part, progress }: Trace,
@@ -206,16 +206,16 @@ function workersFor(
   return ptWorkers(threads, about, progress.add);
 }
 
-/** What was printed. */
+/** The result of a view. */
 interface Answer {
   readonly counts: PtCounts;
-  /** Lines, or rows that lines are made of. */
+  /** The number of rows printed. */
   readonly printed: number;
-  /** What is said of it. */
+  /** Remarks that are printed after the rows. */
   readonly notes: readonly string[];
 }
 
-/** What packets alone say. */
+/** Prints functions that packets alone show, without code. */
 async function ofPackets(
   { flags: { on }, limit }: Question,
   { trace, names, part, options, lines }: Trace,
@@ -229,14 +229,14 @@ async function ofPackets(
   return { counts: found.counts, printed: found.lines.length, notes: [found.note] };
 }
 
-/** Lists of branches, instructions, events or errors. */
+/** Prints lists of branches, instructions, events or errors. */
 async function listed(question: Question, opened: Trace): Promise<Answer> {
   const { flags: { on }, name, cpus, jobs, filter } = question;
   const { trace, names, part, options, lines } = opened;
   const { branches, insns, events, errors, json, source: withSource } = on;
   const list = { branches, insns, events, errors, json, source: withSource, only: filter };
   const text = insns ? await insnText("pt") : undefined;
-  // Of a short part there is little to share; so there is of packets alone.
+  // A short part, or packets alone, are too little work to share among threads.
   const isAlone = part.from !== undefined || on.packets;
   const threads = isAlone ? 1 : ptJobs(name, jobs, opened.trace.bytes, branches || insns);
   const wants = ofCpus(cpus);
@@ -270,7 +270,7 @@ async function listed(question: Question, opened: Trace): Promise<Answer> {
   return { counts, printed, notes: on.packets ? [packetsText(counts)] : [] };
 }
 
-/** All calls, in the order in which threads made them. */
+/** Prints all calls, in the order in which threads made them. */
 async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
   const { flags, name, cpus, jobs, filter } = question;
   const { on } = flags;
@@ -283,7 +283,7 @@ async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
   let printed = 0;
   const by = "events";
   const wants = ofCpus(cpus);
-  // A pipe cannot be read by others, and of a short part there is little to share.
+  // Workers cannot read a pipe, and a short part is too little work to share.
   const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.trace.bytes);
   const { counts, met } = await listCalls(
     callWhole({ trace, filter: part, wants, ...ptRows(names, by) }),
@@ -299,7 +299,7 @@ async function ofCalls(question: Question, opened: Trace): Promise<Answer> {
   return { counts, printed, notes: [] };
 }
 
-/** Calls summed up: by function, or of one of them by how long they took. */
+/** Prints a summary of calls: by function, or the latencies of one function. */
 async function summed(question: Question, opened: Trace): Promise<Answer> {
   const { flags, name, cpus, limit, jobs, filter } = question;
   const { on, value } = flags;
@@ -308,7 +308,7 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
   const by = value.latency === undefined ? "functions" : { name: value.latency };
   const { rows } = ptRows(names, by);
   const wants = ofCpus(cpus);
-  // A pipe cannot be read by others, and of a short part there is little to share.
+  // Workers cannot read a pipe, and a short part is too little work to share.
   const threads = opened.isShort ? 1 : ptJobs(name, jobs, opened.trace.bytes);
   let joined: JoinedPtCalls | undefined;
   if (threads > 1) {
@@ -338,7 +338,7 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
   const { branches, insns, addresses } = counts;
   if (branches === 0 && insns === 0 && addresses > 0 && filter === undefined) {
     const { printed, notes } = await ofPackets(question, opened);
-    // What is lost is what could not be followed without code.
+    // The counts of the first pass report the branches that could not be followed without code.
     return {
       counts,
       printed,
@@ -352,7 +352,7 @@ async function summed(question: Question, opened: Trace): Promise<Answer> {
   return { counts, printed: found.length, notes: [] };
 }
 
-/** Says why nothing was printed. */
+/** Prints the reason why there are no rows. */
 async function reportNothing(
   { flags, name, lists }: Question,
   { trace: { aux, code } }: Trace,
@@ -423,7 +423,6 @@ async function run(flags: PtFlags): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "pt",
   help: HELP,

@@ -58,10 +58,10 @@ sums of periods.
   exit: "0 done; 1 the file is damaged (what can be read is counted)",
 };
 
-/** Lines that are gathered before they are written. */
+/** Lines that are gathered before each write. */
 const BLOCK = 4096;
 
-/** Writes lines, or rows of CSV, in blocks. */
+/** Writes lines or CSV rows in blocks. */
 class Output {
   readonly #csv: boolean;
   readonly #json: boolean;
@@ -108,14 +108,15 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const by = parseWord("by", value.by, ["cpu", "thread"]);
   const named = nameFilters(flags);
   const isChosen = choosesSamples(flags);
-  // What is read twice may have to go through a temporary file.
+  // Only filters need the write permission: they read the input twice, so a pipe is copied to a
+  // temporary file.
   if (!isChosen) giveUpWriting(value.svg, value.temp);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
     const complaints = new Complaints(`rate: ${name}`);
     const interruptible = svg !== undefined;
-    // Loaded where it is needed: it takes a part of the start of the command.
+    // Imported only if there is a filter: it makes startup slower.
     using chosen = isChosen
       ? await (await import("./shared/chosen.ts"))
         .openChosen(flags, name, named, complaints, interruptible)
@@ -179,7 +180,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "rate",
   help: HELP,

@@ -48,13 +48,13 @@ them, and a column that names it.
   exit: "0 done; 1 the file is damaged (what can be read is written)",
 };
 
-/** Rows that are written at once. */
+/** Rows that are gathered before each write. */
 const BLOCK = 1024;
 
-/** The names of the files, in the order in which they get them. */
+/** The names of the files, in the order of their renaming at the end. */
 const FILES = ["stat.csv", "overview.csv", "processes.csv", "results.csv"] as const;
 
-/** Files that all get their names when the last one is whole. */
+/** The CSV files. They all get their names when the last one is complete. */
 class CsvFiles implements Disposable {
   readonly #folder: string;
   readonly #made: NewFolder;
@@ -100,7 +100,7 @@ class CsvFile {
     if (this.#rows.push(cells) >= BLOCK) this.#flush();
   }
 
-  /** Writes what is left. */
+  /** Writes the rows that remain. */
   end(): void {
     this.#flush();
   }
@@ -149,7 +149,7 @@ const FLAGS = {
   ...TEMP_FLAG,
 } as const;
 
-/** Adds the columns of rows by event, if there are several. */
+/** The cells that tell the event of a row. Empty if only one event has samples. */
 class EventCells {
   readonly #names: readonly string[];
   readonly #isShown: boolean;
@@ -169,14 +169,14 @@ class EventCells {
   }
 }
 
-/** How many records of which type there are. */
+/** Writes the number and the size of the records by type. */
 function writeStat(files: CsvFiles, { types }: Overview): void {
   const stat = files.open("stat.csv", ["type", "count", "bytes"]);
   for (const { type, count, bytes } of types) stat.row([type, count, bytes]);
   stat.end();
 }
 
-/** Processes with their samples, a row for each event. */
+/** Writes processes with their samples, a row for each event. */
 function writeProcesses(files: CsvFiles, overview: Overview, cells: EventCells): void {
   const head = ["pid", "name", "mmaps", "fork", "exit", "samples", "period", ...cells.head];
   const processes = files.open("processes.csv", head);
@@ -192,7 +192,7 @@ function writeProcesses(files: CsvFiles, overview: Overview, cells: EventCells):
   processes.end();
 }
 
-/** Functions with their samples. */
+/** Writes functions with their samples. */
 function writeResults(files: CsvFiles, table: FunctionTable, cells: EventCells): void {
   const head = ["function", "source", "object", "samples", "period", ...cells.head];
   const results = files.open("results.csv", head);
@@ -212,7 +212,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const isChosen = choosesSamples(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`readperf: ${name}`);
-    // Loaded where it is needed: it takes a part of the start of the command.
+    // Imported only if there is a filter: it makes startup slower.
     using chosen = isChosen
       ? await (await import("./shared/chosen.ts")).openChosen(flags, name, named, complaints)
       : undefined;
@@ -224,7 +224,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     };
     using files = new CsvFiles(folder, on.force);
     const progress = new Progress("readperf", reader.fileSize);
-    // Written while the records come.
+    // Rows of this file are written while records are read.
     const records = files.open("overview.csv", ["nr", "type", "pid", "tid", "time", "info"]);
     const known = (id: number) => id < 0 ? "" : id;
     const overview = new Overview(
@@ -274,7 +274,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({ name: "readperf", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

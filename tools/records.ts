@@ -1,4 +1,4 @@
-/** `records`: prints the records of a recording, one JSON object on each line. */
+/** `records`: prints the records of a recording as JSON, one object a line. */
 import { recordsFile } from "@perfdata/dump/workers";
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
@@ -80,9 +80,11 @@ const FLAGS = {
 type RecordsFlags = FlagsOf<typeof FLAGS>;
 
 /**
- * `--symbols perf.data` has no bundle: the file is the recording.
+ * Separates the file from the value of `--symbols`: in `--symbols perf.data` the flag has no value,
+ * and `perf.data` is the recording.
  *
- * @returns The file, and `symbols`: a bundle, nothing for this machine, `undefined` for no symbols.
+ * @returns The file, and `symbols`: the path of a bundle, `""` for this machine's files,
+ * `undefined` for no symbols.
  */
 function fileAndSymbols({ on, value, operands }: RecordsFlags): [file: string, symbols?: string] {
   const { symbols, symbol } = value;
@@ -167,7 +169,6 @@ async function run(flags: RecordsFlags): Promise<number> {
   return complaints.count > 0 ? 1 : 0;
 }
 
-/** The command. */
 export const tool: Command = command({ name: "records", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

@@ -52,7 +52,7 @@ const FLAGS = {
   ...OUTPUT_FLAGS,
 } as const;
 
-/** Texts that are printed one by one. */
+/** Remaining private texts that are listed; others are counted. */
 const SHOWN = 10;
 
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
@@ -140,7 +140,7 @@ function keyOf(file: string | undefined): Uint8Array {
   return key;
 }
 
-/** Searches a file for texts that should not be in it. */
+/** Searches a written file for private texts that should not be in it. */
 function searchIn(path: string, search: TextSearch): TextSearch {
   using file = Deno.openSync(path);
   const bytes = new Uint8Array(1 << 18);
@@ -150,7 +150,6 @@ function searchIn(path: string, search: TextSearch): TextSearch {
   return search;
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "redact",
   help: HELP,

@@ -1,4 +1,4 @@
-/** `repair`: makes a sound recording from a damaged one. */
+/** `repair`: writes a sound recording from a damaged one. */
 import { repairRecording } from "@perfdata/edit";
 import { openSource } from "@perfdata/format/files";
 import { aboutAsync, complain, oneFile, Progress, writeLine } from "./shared/cli.ts";
@@ -59,7 +59,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       for (const { offset, size, reason } of lost) {
         say(`0x${offset.toString(16)}: ${size} bytes lost: ${reason}`);
       }
-      // What an AUXTRACE record announces may lie after the end of the file.
+      // The data that an AUXTRACE record announces may be beyond the end of the file.
       const cut = lost.reduce(
         (sum, { offset, size }) => offset < source.size ? sum : sum + size,
         0,
@@ -71,7 +71,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           (cut > 0 ? `; ${cut} bytes after them were cut off` : ""),
       );
     }
-    // What is not said to be lost in bytes is in the findings: features, the attr table.
+    // Damaged features and attr tables are findings, not bytes lost.
     const isWhole = bytes === 0 && findings.length === 0;
     if (!isWhole && value.output !== "-") {
       const what = [
@@ -84,7 +84,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({ name: "repair", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

@@ -1,4 +1,4 @@
-/** `report`: a browser in the terminal. */
+/** `report`: shows a recording in a browser in the terminal. */
 import { runBrowser, Screen, type Terminal } from "../view/terminal/terminal.ts";
 import { Browser, type BrowserHost } from "../view/terminal/browser.ts";
 import { ViewEngine } from "../view/data/view_engine.ts";
@@ -76,7 +76,7 @@ async function run(flags: ReportFlags): Promise<number> {
         const span = [first, first + BigInt(Math.round(duration))] as const;
         const [from, to] = await resolveTime(range, () => Promise.resolve(span));
         const since = (time: bigint) => Math.max(0, Number(time - first));
-        // Both ends of a range belong to it; the end of a selection does not.
+        // A time range includes its end, a selection does not.
         return [
           range.first === undefined ? undefined : since(from),
           range.last === undefined || to >= span[1] ? undefined : since(to) + 1,
@@ -106,7 +106,7 @@ async function run(flags: ReportFlags): Promise<number> {
   });
 }
 
-/** Whether there is a terminal to show something on and to read keys from. */
+/** Whether the terminal can show the browser and deliver keys. */
 function isTerminal(): boolean {
   return Deno.stdout.isTerminal() && Deno.stdin.isTerminal() && environment("TERM") !== "dumb";
 }
@@ -116,7 +116,7 @@ function environment(variable: string): string | undefined {
   return state === "granted" ? Deno.env.get(variable) : undefined;
 }
 
-/** Prints what `funcs` prints. */
+/** Prints the table of `funcs`, for `--stdio` and without a terminal. */
 async function asFuncs(name: string, { on, value }: ReportFlags): Promise<number> {
   const args = [
     ...Object.entries({ ...on, stdio: false }).flatMap(([flag, isOn]) => isOn ? [`--${flag}`] : []),
@@ -124,7 +124,7 @@ async function asFuncs(name: string, { on, value }: ReportFlags): Promise<number
       given === undefined ? [] : [`--${flag}=${given}`]
     ),
   ];
-  // Loaded by a path that Deno does not see before it runs.
+  // Deno would load a module with a literal path at startup.
   const path = "./funcs.ts";
   const { tool } = await import(path);
   return await tool.run([...args, "--", name]);
@@ -134,7 +134,7 @@ function setRaw(isRaw: boolean): void {
   try {
     Deno.stdin.setRaw(isRaw);
   } catch {
-    // The terminal is gone.
+    // The terminal is closed.
   }
 }
 
@@ -149,11 +149,11 @@ function realTerminal(): Terminal {
       try {
         for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
       } catch {
-        // The terminal is gone: nothing more is read from it either.
+        // The terminal is closed; the next read ends the browser.
       }
     },
     async read() {
-      // A terminal that is gone has an error, not an end.
+      // Reading from a closed terminal fails instead of returning the end of input.
       const count = await Deno.stdin.read(buffer).catch(() => null);
       return count === null ? undefined : buffer.slice(0, count);
     },
@@ -166,13 +166,13 @@ function realTerminal(): Terminal {
 
 const SHELL = "/bin/sh";
 
-/** Runs a command of the user on the terminal, with a text on its standard input. */
+/** Runs a shell command of the user on the terminal, with a text on its standard input. */
 async function send(screen: Screen, command: string, text: string): Promise<string> {
   const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });
   if (state !== "granted") return `commands may not be run here: deno run --allow-run=${SHELL}`;
   screen.leave();
   setRaw(false);
-  // Ctrl-C is for the command.
+  // Ctrl-C ends only the command.
   const ignore = () => {};
   Deno.addSignalListener("SIGINT", ignore);
   try {
@@ -182,7 +182,7 @@ async function send(screen: Screen, command: string, text: string): Promise<stri
       await writer.write(new TextEncoder().encode(text));
       await writer.close();
     } catch {
-      // It did not want all of it.
+      // The command closed its standard input early.
     }
     const { code } = await child.status;
     writeLine(`report: ${code === 0 ? "done" : `exit code ${code}`}: Enter goes back`);
@@ -195,7 +195,6 @@ async function send(screen: Screen, command: string, text: string): Promise<stri
   }
 }
 
-/** The command. */
 export const tool: Command = command({ name: "report", help: HELP, flags: FLAGS, run });
 
 if (import.meta.main) await main(tool);

@@ -53,26 +53,26 @@ const FLAGS = {
   "--color WHEN": "color tables: auto, on a terminal (default), always, never",
 } as const;
 
-/** What is said where no wakeups were recorded. */
+/** Messages for recordings without wakeups, by view. */
 const WITHOUT_WAKEUPS = {
   latency: "wakeups: waits count from preemption only",
   timehist: "wakeups: how long threads waited for a CPU is not known",
   wakeups: "wakeups: who woke whom is not known",
 };
 
-/** What is printed. */
+/** The names of the views. */
 const VIEWS = ["latency", "timehist", "map", "wakeups"] as const;
 type View = typeof VIEWS[number];
 
-/** What prints rows while records go by: those of a run are written together, since each write is a call of the system. */
+/** A view with its output. Rows are gathered until `flush`, because each write is a system call. */
 interface PrintedView {
   readonly view: SchedulerConsumer;
   flush(): void;
-  /** Prints what is known after all records. */
+  /** Prints views that need all records. */
   end?(): void;
 }
 
-/** Prints rows of times on a CPU as they end. */
+/** Prints one row for each time that a thread ran on a CPU. */
 async function timehistView(isJson: boolean): Promise<PrintedView> {
   const { Timehist } = await import("@perfdata/report/contention");
   const { TimehistText } = await import("@perfdata/report/contention");
@@ -81,7 +81,7 @@ async function timehistView(isJson: boolean): Promise<PrintedView> {
   return { view, flush: () => text.flush() };
 }
 
-/** Prints rows of what CPUs run after each switch. */
+/** Prints, after each switch, the thread on each CPU. */
 async function mapView(isJson: boolean): Promise<PrintedView> {
   const { mapLine, SchedulerMap } = await import("@perfdata/report/contention");
   let waiting = "";
@@ -100,7 +100,7 @@ async function mapView(isJson: boolean): Promise<PrintedView> {
 
 type SchedFlags = FlagsOf<typeof FLAGS>;
 
-/** What is to be printed, and of which files. */
+/** Parses the operands: a view and the files. */
 function viewOf({ on, operands }: SchedFlags): { shown: View; files: readonly string[] } {
   const [view, ...files] = operands;
   if (view === undefined) {
@@ -120,7 +120,7 @@ function viewOf({ on, operands }: SchedFlags): { shown: View; files: readonly st
   return { shown, files };
 }
 
-/** Says what the recording lacks, or what is left out. */
+/** Reports events that the recording lacks, and events that were skipped. */
 function reportMissing(
   name: string,
   shown: View,
@@ -152,7 +152,7 @@ function reportMissing(
   if (damaged > 0) complain(`sched: ${name}: ${damaged} events are cut, and left out`);
 }
 
-/** Prints who was woken by whom, after all records. */
+/** Prints which threads woke which, after all records. */
 async function wakeupsView({ json, threads, folded }: SchedFlags["on"]): Promise<PrintedView> {
   const { foldedWakeups, wakeupLines, Wakeups } = await import("@perfdata/report/contention");
   const view = new Wakeups();
@@ -185,7 +185,7 @@ function printLatencies(latency: SchedulerLatency, { json, threads }: SchedFlags
   }
 }
 
-/** What prints a view: some rows while records go by, others after all of them. */
+/** Creates a view with its output. */
 async function printer(
   shown: View,
   latency: SchedulerLatency,
@@ -236,7 +236,6 @@ async function run(flags: SchedFlags): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "sched",
   help: HELP,

@@ -39,7 +39,7 @@ import {
 } from "./shared/script_by_windows.ts";
 import { SHOW_FLAGS, shownRecords } from "@perfdata/dump";
 
-/** Columns of an object in a call trace, as perf has them. */
+/** Width of the object column in a call trace, as in perf. */
 const OBJECT_WIDTH = 50;
 
 const HELP: Help = {
@@ -139,7 +139,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** Says how far the functions that were printed can be trusted, and what has none. */
+/** Reports how trustworthy the printed function names are, and which objects have no symbols. */
 function reportNames(
   name: string,
   script: ScriptMade["script"],
@@ -174,7 +174,7 @@ function reportNames(
   }
 }
 
-/** Says how many samples of tracepoints have no text. */
+/** Reports how many tracepoint samples have no text. */
 function reportTextless(
   name: string,
   { fields, samples }: ScriptMade["script"],
@@ -191,7 +191,7 @@ function reportTextless(
   }
 }
 
-/** Prints the samples of a recording: by windows, in several threads, where that can be done. */
+/** Prints the samples of a recording, in several threads by windows if possible. */
 async function printed(
   reader: PerfDataReader,
   about: ScriptAbout,
@@ -224,14 +224,17 @@ function hasNames({ comm, dso, symbol }: NameFilters): boolean {
   return comm !== undefined || dso !== undefined || symbol !== undefined;
 }
 
-/** Asks the filters by name about all samples once more, which only other threads' filters were asked. */
+/**
+ * Reads all samples again for the name filters of this thread, because only the workers' filters
+ * saw them.
+ */
 async function askNames(source: ByteSource, about: ScriptAbout, names: NameFilters): Promise<void> {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const script = await makeScript(reader, about, () => {}, names);
   await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
 }
 
-/** What is to be made of Intel PT; `undefined` if nothing is said of it. */
+/** Options for decoding Intel PT; `undefined` if no flag mentions it. */
 function traceWish({ on, value }: FlagsOf<typeof FLAGS>) {
   const { itrace, fields } = value;
   const isCall = on["call-trace"] || on["call-ret-trace"];
@@ -252,7 +255,11 @@ function traceWish({ on, value }: FlagsOf<typeof FLAGS>) {
   };
 }
 
-/** Makes wrong letters wrong usage. */
+/**
+ * Parses the letters of `--itrace`.
+ *
+ * @throws {UsageError} If a letter is unknown.
+ */
 function itraceOf(letters: string): ItraceOptions {
   try {
     return parseItrace(letters);
@@ -262,7 +269,6 @@ function itraceOf(letters: string): ItraceOptions {
   }
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "script",
   help: HELP,

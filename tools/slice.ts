@@ -1,4 +1,4 @@
-/** `slice`: keeps a part of a recording. */
+/** `slice`: copies a part of a recording. */
 import {
   type AuxPlan,
   hasAuxtrace,
@@ -73,7 +73,7 @@ async function run(flags: SliceFlags): Promise<number> {
     using opened = await openTwice(name, looks(flags), complaints);
     const { reader } = opened;
     const names = nameFilters(flags);
-    // What is looked at before the copy is reported by the copy.
+    // The first pass is silent: the copy reports the same errors.
     complaints.muted = true;
     const filter: SliceFilter = given({
       ...await chosenSamples(flags, name, reader, names, on["in-stack"]),
@@ -81,7 +81,8 @@ async function run(flags: SliceFlags): Promise<number> {
     });
     const isWhole = Object.keys(filter).length === 0 && every === undefined;
     const cut = await auxPlan(opened, filter);
-    // The name of such an event decides what its samples mean; in a pipe events are not known before.
+    // The off-CPU event changes the meaning of samples and is known by its name. A pipe has names
+    // only after its attrs.
     const mayDiffer = reader.isPipe ||
       reader.events.all.some(({ attr }) => mayHaveOffCpuSamples(attr));
     if ((filter.pids ?? filter.tids) !== undefined && mayDiffer) await eventNames(reader);
@@ -96,7 +97,7 @@ async function run(flags: SliceFlags): Promise<number> {
       const { source } = opened;
       const isOne = source !== undefined && reader.seams === undefined;
       if (isWhole && source !== undefined) {
-        // Compressed records stay as they are: damage in them is copied and reported.
+        // Read all batches to report damage in compressed records: the copy keeps them compressed.
         for await (const _ of reader.batches());
         complaints.muted = true;
       }
@@ -130,7 +131,7 @@ async function run(flags: SliceFlags): Promise<number> {
   });
 }
 
-/** Says how much of AUX data stays, or why all of it does. */
+/** Reports how much AUX data is kept, or why all of it is. */
 function reportAux(name: string, cut: AuxPlan | NotCut | undefined, wholeAux: number): void {
   if (cut !== undefined && !("reason" in cut)) {
     complain(`slice: ${name}: ${share(cut.kept, cut.bytes, "bytes of AUX data")} stay`);
@@ -143,7 +144,7 @@ function reportAux(name: string, cut: AuxPlan | NotCut | undefined, wholeAux: nu
   }
 }
 
-/** What stays of AUX data, where a time was asked for and the recording can be read twice. */
+/** The cut of AUX data, if there is a time filter and the recording can be read twice. */
 async function auxPlan(
   { reader, source }: Opened,
   { time }: SliceFilter,
@@ -153,9 +154,9 @@ async function auxPlan(
 }
 
 /**
- * Numbers of the events with these names.
+ * The numbers of the events with these names.
  *
- * @throws {InputError} If one of the names is of no event.
+ * @throws {InputError} If the recording has no event of a name.
  */
 async function chosenEvents(
   text: string,
@@ -175,13 +176,12 @@ async function chosenEvents(
   return new Set(numbers);
 }
 
-/** The names of all events, which records may change up to the last one. */
+/** Reads the names of all events. Any record may change them, so it reads to the end. */
 async function eventNames(reader: PerfDataReader): Promise<readonly string[]> {
   const nothing = { needs: { machine: false, order: "file" as const }, rows: () => {} };
   return (await runEngine(reader, [nothing])).eventNames;
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "slice",
   help: HELP,

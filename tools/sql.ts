@@ -29,7 +29,7 @@ The engine is DuckDB, which is downloaded the first time.
   exit: "0 done; 1 the question or a recording is wrong",
 };
 
-/** What starts the engine. */
+/** The shell that starts DuckDB. */
 const SHELL = "/bin/sh";
 
 const FLAGS = {
@@ -46,7 +46,7 @@ const FLAGS = {
 async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { on, value } = flags;
   const [first = "", ...rest] = flags.operands;
-  // A question has blanks; so may have the name of a file that is there.
+  // An operand with blanks is a query, unless a file of that name exists.
   const isQuery = /\s/.test(first) && !exists(first);
   const query = isQuery ? first : undefined;
   const operands = isQuery ? rest : flags.operands;
@@ -87,7 +87,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   return code === 0 && isWhole ? 0 : 1;
 }
 
-/** Writes the tables that are asked. */
+/** Writes the tables that the query reads. */
 async function writeTablesOf(
   files: readonly string[],
   folder: string,
@@ -95,7 +95,7 @@ async function writeTablesOf(
 ): Promise<boolean> {
   const { writeAllTables } = await import("./shared/written_tables.ts");
   const { on, value } = flags;
-  // Which rows count, the question says.
+  // The query filters rows, so the tables have all of them.
   const none = { comm: undefined, dso: undefined, symbol: undefined, time: undefined };
   const all = {
     operands: [],
@@ -121,7 +121,7 @@ async function writeTablesOf(
   return done.failed === 0 && done.isWhole;
 }
 
-/** A folder for what is thrown away. */
+/** A temporary directory, removed at the end. */
 class Scratch implements Disposable {
   readonly path: string = Deno.makeTempDirSync({ prefix: "perfdata-sql-" });
   readonly #signals = onSignals(() => {
@@ -138,9 +138,10 @@ class Scratch implements Disposable {
   }
 }
 
-/** Asks DuckDB, in a process of its own. */
+/** Runs DuckDB in a process of its own. */
 async function engine(job: SqlJob): Promise<number> {
-  // By the shell, which is always there: the one that runs this has no name that a permission could say.
+  // Started by the shell: the permission has to name a program, and the path of Deno differs by
+  // machine.
   const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });
   if (state !== "granted") {
     throw new InputError(`it starts DuckDB: install perfdata with --allow-run=cat,${SHELL}`);
@@ -160,7 +161,7 @@ async function engine(job: SqlJob): Promise<number> {
   return (await child.status).code;
 }
 
-/** Gives the answer its name. */
+/** Copies the result file to its final name. */
 async function moveResult({ scratch }: SqlJob, path: string, force: boolean): Promise<void> {
   const { newFile } = await import("@perfdata/format/files");
   about(path, () => {
@@ -183,7 +184,6 @@ function exists(path: string): boolean {
   }
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "sql",
   help: HELP,

@@ -1,4 +1,4 @@
-/** Prints what `perf stat record` counted: `deno run stat FILE`. */
+/** Prints the counts of `perf stat record`: `deno run stat FILE`. */
 import { openSource } from "@perfdata/format/files";
 import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
 import { jsonLine } from "@perfdata/format/bytes";
@@ -117,7 +117,6 @@ async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<numb
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "stat",
   help: HELP,

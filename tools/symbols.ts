@@ -1,5 +1,6 @@
 /**
- * `symbols`: bundles the symbols of a recording, shows how far they can be trusted, and downloads missing ones.
+ * `symbols`: bundles the symbols of a recording, shows how trustworthy they are, and downloads
+ * missing ones.
  */
 import { Demangler, entryJson, entryText, type SymbolResolver } from "@perfdata/symbols";
 import {
@@ -98,14 +99,14 @@ const FLAGS = {
 
 type SymbolsFlags = FlagsOf<typeof FLAGS>;
 
-/** What of a recording is needed. */
+/** The addresses of a recording with their symbol resolver. */
 interface Addresses {
   readonly recorded: RecordedAddresses;
   readonly resolver: SymbolResolver;
   readonly damaged: boolean;
 }
 
-/** How far names can be trusted; shows how many of them were looked up. */
+/** Rates how trustworthy the names are, with a progress line. */
 async function trustOf(
   recorded: RecordedAddresses,
   resolver: SymbolResolver,
@@ -118,7 +119,7 @@ async function trustOf(
   }
 }
 
-/** Reads the addresses of a recording. */
+/** Reads the addresses of a recording's samples. */
 async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses> {
   const complaints = new Complaints(`symbols: ${file}`);
   let resolver: Promise<SymbolResolver> | undefined;
@@ -145,11 +146,10 @@ async function addressesOf(file: string, flags: SymbolsFlags): Promise<Addresses
   return { recorded, resolver: await resolverFor(recorded), damaged };
 }
 
-/** Whether a directory is a recording. */
 const hasData = (path: string): boolean =>
   [...Deno.readDirSync(path)].some(({ name }) => name === "data");
 
-/** Says why periods are left out of what is printed. */
+/** Reports that shares are by samples if there are several events. */
 function reportMixed(file: string, { events }: RecordedAddresses): void {
   if (events < 2) return;
   complain(
@@ -158,16 +158,17 @@ function reportMixed(file: string, { events }: RecordedAddresses): void {
   );
 }
 
-/** How trust in the names of a recording is shown. */
+/** Options for printing the ratings of a recording. */
 function shownAs(file: string, { events }: RecordedAddresses): TrustTextOptions {
   const word = /^[\w./@%+=:,-]+$/.test(file) ? file : quoted(file);
   return { fetch: file === "-" ? FETCH : `${FETCH} ${word}`, hasPeriods: events < 2 };
 }
 
 /**
- * `--source perf.data` has no folder: the file is the recording.
+ * Separates files from the value of `--source`: in `--source perf.data` the flag has no value, and
+ * `perf.data` is the recording.
  *
- * @returns The operands, and the folder: `""` for the files' own paths.
+ * @returns The files, and the folder: `""` for the files' own paths.
  */
 function filesAndSource(
   files: readonly string[],
@@ -229,7 +230,7 @@ async function trust(file: string, flags: SymbolsFlags): Promise<number> {
   return damaged ? 1 : 0;
 }
 
-/** Downloads files that would give more names. */
+/** Downloads debug files that would give more names. */
 async function fetchMissing(file: string, flags: SymbolsFlags): Promise<number> {
   const { downloadMissing, missingFiles, serversOf } = await import("./shared/debuginfod_job.ts");
   const { state } = Deno.permissions.querySync({ name: "env", variable: "DEBUGINFOD_URLS" });
@@ -255,7 +256,7 @@ async function fetchMissing(file: string, flags: SymbolsFlags): Promise<number> 
   return damaged || failed > 0 ? 1 : 0;
 }
 
-/** Lists a bundle: a line an object, then a line a frame. */
+/** Lists a bundle: a line for each object, then a line for each frame. */
 function show(file: string, flags: SymbolsFlags): number {
   giveUpWriting();
   const bundle = about(file, () => {
@@ -297,7 +298,7 @@ function show(file: string, flags: SymbolsFlags): number {
   return 0;
 }
 
-/** Names frames of tables. */
+/** Adds function names to the frames of tables. */
 async function table(folder: string, flags: SymbolsFlags): Promise<number> {
   const { symbolsTable } = await import("./shared/symbols_table.ts");
   return await symbolsTable(folder, { flags, output: flags.value.output, force: flags.on.force });
@@ -328,7 +329,6 @@ async function run(flags: SymbolsFlags): Promise<number> {
   return await job(oneFile(named), { ...flags, value: { ...flags.value, source } });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "symbols",
   help: HELP,

@@ -61,11 +61,11 @@ const FLAGS = {
 
 const ROOTS = ["command", "thread", "none"] as const;
 
-/** Lines and columns of the terminal that standard output is, if it is one. */
+/** The size of the terminal for the table; empty if standard output is not a terminal. */
 function terminal(): { readonly lines?: number; readonly columns?: number } {
   if (!Deno.stdout.isTerminal()) return {};
   const { rows, columns } = Deno.consoleSize();
-  // The line before the table, its heading, what was left out, and the prompt.
+  // Leave four lines: the line before the table, the heading, the omitted rows, the prompt.
   return { lines: Math.max(5, rows - 4), columns };
 }
 
@@ -87,7 +87,7 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       debugInformation: !on["no-inline"] || on.srcline,
       threads: root === "thread",
     });
-    // Focus is of the tree, which says how many samples it has.
+    // `--focus` is applied by the tree, which reports its number of samples.
     const all = transformed("tree", name, { on, value: { ...value, focus: undefined } }, read);
     const { profile, event } = chosenEvent("tree", name, { profile: all, wanted: value.event });
     const leastShare = percent / 100;
@@ -143,7 +143,6 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   });
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "tree",
   help: HELP,

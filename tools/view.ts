@@ -1,4 +1,4 @@
-/** `view`: shows a recording in a browser, or writes it as one page. */
+/** `view`: shows a recording in a web browser, or writes it as one page. */
 import { EventLoopTurns, isRandomAccess } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
 import { type ProfileWeight, shownEvents } from "@perfdata/profile";
@@ -90,7 +90,7 @@ async function run(flags: ViewFlags): Promise<number> {
   return await aboutAsync(name, () => serve(name, base, port, weight, flags));
 }
 
-/** What answers about records, where they can be read again. */
+/** The record service of a seekable recording; `undefined` for pipes, tables and other profiles. */
 async function recordingOf(name: string): Promise<RecordingService | undefined> {
   if (name === "-" || tableFolders(name).length > 0) return undefined;
   const { source, kind } = await openInput(name);
@@ -98,7 +98,9 @@ async function recordingOf(name: string): Promise<RecordingService | undefined> 
   return isRandomAccess(source) ? new RecordingService(source, name) : undefined;
 }
 
-/** What decodes parts of its Intel PT. */
+/**
+ * The Intel PT service of a seekable recording; `undefined` for pipes, tables and other profiles.
+ */
 async function ptOf(name: string, flags: ViewFlags): Promise<PtService | undefined> {
   if (name === "-" || tableFolders(name).length > 0) return undefined;
   const { source, kind } = await openInput(name);
@@ -151,7 +153,7 @@ async function profileOf(
   return { profile: view, isWhole, code };
 }
 
-/** Writes a page with all that it shows in it. */
+/** Writes a page that contains all its data. */
 async function report(
   name: string,
   base: string | undefined,
@@ -179,7 +181,7 @@ async function report(
   return isWhole && other?.isWhole !== false ? 0 : 1;
 }
 
-/** Serves the page until somebody ends it. */
+/** Serves the page until the process is interrupted. */
 async function serve(
   name: string,
   base: string | undefined,
@@ -188,16 +190,16 @@ async function serve(
   flags: ViewFlags,
 ): Promise<number> {
   const recording = await recordingOf(name);
-  // What is not there is said at once.
+  // Report a missing file before the server starts.
   if (base !== undefined && tableFolders(base).length === 0) about(base, () => openSource(base));
   const page = await pageText(VIEW_PARTS, "server", { compared: base !== undefined });
   const token = newToken();
   const codes = new Map<ProfileWeight, CodeService | undefined>();
   const maker = (of: string, isShown: boolean): ProfileMaker => async (progress, counts) => {
-    // The page draws the index while samples are read.
+    // Read the index first: the page draws it while samples are read.
     if (isShown) await recording?.index();
     const total = of === "-" ? 0 : about(of, () => Deno.statSync(of)).size;
-    // Requests of the page are answered meanwhile.
+    // Yields to requests of the page.
     const turns = new EventLoopTurns();
     const steps = new ProgressSteps(progress);
     const made = await profileOf(of, flags, counts, {
@@ -242,7 +244,8 @@ async function serve(
 
 function openBrowser(address: string): void {
   try {
-    // By its path: a permission for a name that is nowhere is a line on standard error of every command.
+    // An absolute path: for a relative one that does not exist, Deno prints a permission warning in
+    // every command.
     new Deno.Command("/usr/bin/xdg-open", {
       args: [address],
       stdin: "null",
@@ -254,7 +257,6 @@ function openBrowser(address: string): void {
   }
 }
 
-/** The command. */
 export const tool: Command = command({
   name: "view",
   help: HELP,
