@@ -1,4 +1,4 @@
-/** A function with its code and source, in the browser in the terminal. */
+/** A page of the terminal browser that shows a function with its code and source. */
 import {
   annotate,
   codeCounts,
@@ -19,27 +19,27 @@ import { type codeFiles, objectCode } from "./pt_input.ts";
 import { type RecordedRuns, recordedRuns } from "./recorded_runs.ts";
 import { Sources } from "./source_lines.ts";
 
-/** What pages are made of; the code is opened at the first of them. */
+/** The inputs of annotated pages. The code is opened for the first page. */
 export interface AnnotatedSource {
   /** Name of the recording. */
   readonly name: string;
-  /** The profile, whose samples are those of the engine, row by row. */
+  /** The profile, with the same sample rows as the engine. */
   readonly profile: Profile;
   readonly source: ReadProfile["source"];
   readonly engine: ViewEngine;
-  /** Flags: which samples were read; where source files are, and the kernel. */
+  /** Flags that select samples, source files and the kernel image. */
   readonly flags: Parameters<typeof recordedRuns>[2] & {
     readonly value: { readonly source: string | undefined } & Parameters<typeof codeFiles>[1];
   };
   readonly fullNames: boolean;
 }
 
-/** Columns for the name of what is called. */
+/** Columns for the name of a called function. */
 const NAME_ROOM = 30;
 
 const NOT_NARROWED = "EXECUTED and CYCLES are of all samples that were read, not of these alone";
 
-/** Makes pages of functions, of the samples that are selected. */
+/** Creates pages that annotate functions with the selected samples. */
 export class AnnotatedPages {
   readonly #about: AnnotatedSource;
   readonly #sources: Sources;
@@ -51,7 +51,7 @@ export class AnnotatedPages {
     this.#sources = new Sources(about.flags.value.source, about.flags.value.symbols);
   }
 
-  /** The function; its code, or its source lines if there is no code. */
+  /** The page of a function: its instructions, or its source lines if there is no code. */
   async page(fn: number, shown: Shown): Promise<TextPage> {
     const { profile, fullNames } = this.#about;
     const selected = this.#selected(shown);
@@ -97,7 +97,7 @@ export class AnnotatedPages {
     return paged(lines, hottest(lines));
   }
 
-  /** What reads code; or why there is none. */
+  /** Opens the code reader. Returns the reason as text if there is no code. */
   async #open(): Promise<CodeOptions | string> {
     const { source, name, flags } = this.#about;
     if (source === undefined) return "nothing was sampled; pt --insns shows what was traced";
@@ -108,13 +108,16 @@ export class AnnotatedPages {
     return { ...source, disassembler: decode, code };
   }
 
-  /** How often code ran in what was read: branches are not narrowed to threads and times of the screen. */
+  /**
+   * Execution counts of instructions. They cover the whole recording, not only the threads and
+   * times on screen.
+   */
   async #readRuns(): Promise<RecordedRuns | undefined> {
     const { source, name, flags } = this.#about;
     return source && await recordedRuns(name, source.engine.reader, flags);
   }
 
-  /** The profile with the samples that are selected. */
+  /** The profile with only the selected samples. */
   #selected(shown: Shown): Profile {
     const { profile, engine } = this.#about;
     const [first, last] = rowsIn(engine.profile, shown);
@@ -125,12 +128,12 @@ export class AnnotatedPages {
   }
 }
 
-/** A page whose first line is its title. */
+/** A page with the first line as its title. */
 function paged(lines: readonly Line[], hot: number): TextPage {
   return { title: textOf(lines[0] ?? []), lines: lines.slice(1), hot: hot - 1 };
 }
 
-/** The line with the largest share of its own. */
+/** The index of the line with the largest self share. */
 function hottest(lines: readonly Line[]): number {
   let [best, most] = [0, -1];
   for (const [i, [self]] of lines.entries()) {

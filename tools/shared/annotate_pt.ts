@@ -1,4 +1,4 @@
-/** Makes a profile of the instructions that ran in an Intel PT trace, for `annotate`. */
+/** Converts an Intel PT trace to a profile of executed instructions, for `annotate`. */
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { namePlaces, type Profile, ThreadTable } from "@perfdata/profile";
@@ -11,15 +11,15 @@ import type { ReadProfile } from "./open_profile.ts";
 import { resolverOf } from "./symbol_flags.ts";
 import { objectCode } from "./pt_input.ts";
 
-/** No piece of code without a branch is longer. */
+/** Maximum bytes of code between two branches; longer ranges are skipped. */
 const MOST_CODE = 1 << 20;
 
-/** A profile of a trace, with what ran without a branch. */
+/** A profile of a trace, with execution counts between branches. */
 export interface TracedInsns extends ReadProfile {
   readonly traced: TraceCounts;
 }
 
-/** Decodes a trace: each instruction that ran is a sample. */
+/** Decodes a trace. Each executed instruction becomes a sample. */
 export async function readTracedInsns(
   tool: string,
   name: string,
@@ -85,7 +85,7 @@ export async function readTracedInsns(
   };
 }
 
-/** How often each instruction ran, by its place. */
+/** Execution counts of instructions by place. */
 function executions(
   { counts, places, decoded: { trace: { code: { table } } } }: TraceCounts,
   source: ObjectCodeReader,
@@ -97,7 +97,7 @@ function executions(
   const before = counts.traces.parents();
   const until = counts.traces.items();
   const ran = counts.ran.array();
-  // By where it begins, as a place: the code from there.
+  // The code bytes that follow a place.
   const read = new Map<number, Uint8Array | undefined>();
   for (let i = 0; i < before.length; i++) {
     const [start, end] = [intAt(to, intAt(before, i)), intAt(until, i)];

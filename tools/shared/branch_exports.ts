@@ -28,26 +28,26 @@ import { sampleFilter } from "./sample_flags.ts";
 import { symbolOptions } from "./symbol_flags.ts";
 import { parseJobs } from "./record_flags.ts";
 
-/** The formats, and the programs that read them. */
+/** The formats, with the programs that read them. */
 export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
   bolt: "branches of --binary, for perf2bolt -pa",
   profgen: "branches of --binary, for llvm-profgen, which makes profiles for clang",
   autofdo: "a profile by functions and lines, for clang -fprofile-sample-use",
 };
 
-/** What one of them can be written as, the default first. */
+/** The values of `--form` by format. The first is the default. */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
   bolt: ["branches", "samples"],
   autofdo: ["text", "extbinary"],
 };
 
-/** What the user gave of the flags that say which branches, and of which program. */
+/** The flags that select branches and the binary. */
 type BranchExportFlags = FlagsOf<
   & typeof PROFILE_FLAGS
   & Record<"--force" | "--pt" | "--binary FILE" | "--form WORD", string>
 >;
 
-/** Names the branches of a recording that are of one binary, and writes them. */
+/** Writes the branches of a recording that are in one binary. */
 export async function exportBranches(
   format: string,
   name: string,
@@ -89,7 +89,7 @@ export async function exportBranches(
   return report();
 }
 
-/** Writes the samples of a binary, without their branches. */
+/** Writes the sample addresses of a binary, without branches (`--form samples`). */
 async function exportSamples(
   name: string,
   flags: BranchExportFlags,
@@ -143,7 +143,7 @@ async function exportSamples(
   return complaints.count === 0 ? 0 : 1;
 }
 
-/** A profile for compilers, by the debug information of a binary. */
+/** Generates an AutoFDO profile with the debug information of a binary. */
 async function* compilerProfile(
   binary: string,
   found: BinaryBranches,
@@ -178,7 +178,10 @@ async function* compilerProfile(
   }
 }
 
-/** What was counted, what it is of, and what says at the end what could not be read. */
+/**
+ * Branch counts, the source they come from, and `report`, which prints read errors and returns the
+ * exit code.
+ */
 interface Counted {
   readonly counts: BranchCounts;
   readonly places: BranchPlaces;
@@ -192,7 +195,10 @@ export async function hasOnlyTracedBranches(name: string): Promise<boolean> {
     !hasBranches(await PerfDataReader.open(openSource(name), { diagnostics: () => {} }));
 }
 
-/** The branches of branch stacks; of a recording that has Intel PT instead, or with `--pt`, those of the trace. */
+/**
+ * Counts branch stacks, or the branches of Intel PT if `--pt` is given or the recording has only
+ * that.
+ */
 async function countedBranches(
   format: string,
   name: string,
@@ -217,9 +223,9 @@ async function countedBranches(
 /**
  * Counts the branches of branch stacks.
  *
- * @param complaints Takes what cannot be read.
- * @param tool The command, whose progress is shown; without it nothing is shown.
- * @param jobs What the user said of threads.
+ * @param complaints Receives read errors.
+ * @param tool The command's name for the progress line. Without it there is no progress line.
+ * @param jobs The value of `--jobs`.
  */
 export async function countStacks(
   name: string,

@@ -1,4 +1,4 @@
-/** Branches of Intel PT, for exports of branches and for commands that count them. */
+/** Reads branches from Intel PT, for exports and commands that count branches. */
 import { BranchCounts, type BranchPlaces } from "@perfdata/export";
 import { TraceBranches } from "@perfdata/export/traces";
 import { floatAt, intAt } from "@perfdata/format/bytes";
@@ -12,17 +12,18 @@ import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
 
 type TraceFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
 
-/** A trace that was decoded. */
+/** A decoded trace. */
 export interface DecodedBranches {
   readonly trace: PtTrace;
-  /** Says what is missing; returns the exit code. */
+  /** Prints what could not be decoded, and returns the exit code. */
   readonly report: () => number;
 }
 
 /**
- * Goes through all branches of the Intel PT of a recording, buffer by buffer.
+ * Decodes all branches of the Intel PT in a recording, buffer by buffer.
  *
- * @param open Gets the names of threads; returns what takes samples of branches and errors in their order.
+ * @param open Receives the process history, and returns the function that receives samples of
+ * branches and errors in order.
  */
 export async function decodeBranches(
   tool: string,
@@ -55,7 +56,7 @@ export async function decodeBranches(
     },
     maxNonTurboRatio,
     ipc: aux.intelPtConfig?.cyc === true,
-    // What ran between two branches is known buffer by buffer.
+    // Code between two branches is only known within one buffer.
     merge: false,
     hasKernel: !event.attr.flags.exclude_kernel,
     snapshots: aux.mayOverlap,
@@ -82,17 +83,17 @@ export async function decodeBranches(
   };
 }
 
-/** What was counted, and the places that it is of. */
+/** Branch counts, and the places that they refer to. */
 export interface TraceCounts {
   readonly counts: BranchCounts;
   readonly places: BranchPlaces;
-  /** What it was counted in. */
+  /** The trace that was counted. */
   readonly decoded: DecodedBranches;
-  /** Says what is missing; returns the exit code. */
+  /** Prints what could not be decoded, and returns the exit code. */
   readonly report: () => number;
 }
 
-/** Counts all branches of the Intel PT of a recording, and what ran between them. */
+/** Counts all branches of the Intel PT in a recording, and the code executed between them. */
 export async function traceBranches(
   tool: string,
   name: string,

@@ -1,4 +1,4 @@
-/** `--symbols FILE` of the commands that print records: names from a symbol bundle. */
+/** `--symbols FILE` of commands that print records: reads names from a symbol bundle. */
 import type { BundlePlaceSymbols } from "@perfdata/session/symbols";
 import { about, complain } from "./cli.ts";
 import { isRecording, notBundle } from "./not_bundle.ts";
@@ -6,16 +6,16 @@ import { isRecording, notBundle } from "./not_bundle.ts";
 export { isRecording };
 
 /**
- * Opens a bundle.
+ * Opens a symbol bundle.
  *
- * @throws {InputError} If the file is not there, or is no bundle.
+ * @throws {InputError} If the file does not exist or is not a bundle.
  */
 export async function bundledSymbols(
   path: string,
   demangle: boolean,
 ): Promise<BundlePlaceSymbols> {
   const bytes = about(path, () => Deno.readFileSync(path));
-  // A command that needs no names should not load their readers.
+  // Imported here, so that commands without names do not load it.
   const { BundlePlaceSymbols } = await import("@perfdata/session/symbols");
   const { BundleError, SymbolBundle } = await import("@perfdata/symbols");
 
@@ -27,7 +27,7 @@ export async function bundledSymbols(
   }
 }
 
-/** Reports what a bundle did not know. */
+/** Reports addresses that the bundle has no name for. */
 export function reportUnnamed(
   tool: string,
   path: string,

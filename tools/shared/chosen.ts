@@ -1,4 +1,4 @@
-/** Chooses samples by names and relative times, which takes a first pass over the whole recording. */
+/** Selects samples by name and by relative time, in a first pass over the whole recording. */
 import { chooseSamples } from "@perfdata/edit/slice";
 import { copyRecording, FileOutput } from "@perfdata/edit";
 import {
@@ -16,15 +16,15 @@ import { nameless } from "./edited_file.ts";
 import { type NameFilters, sampleFilter, type SampleFlags } from "./sample_flags.ts";
 import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
 
-/** How a recording is looked at before its samples are taken. */
+/** The passes that filters need before samples are read. */
 export interface Looks {
-  /** At all: a stream has to go through a file then. */
+  /** Whether there is a first pass. A stream is then copied to a temporary file. */
   readonly first: boolean;
-  /** At the places of samples, which those in compressed records do not have. */
+  /** Whether samples are selected by file offset. Samples in compressed records have none. */
   readonly atPlaces: boolean;
 }
 
-/** What the flags need. */
+/** The passes that the flags need. */
 export function looks(
   { value }: SampleFlags & { readonly value: { readonly event?: string | undefined } },
 ): Looks {
@@ -33,18 +33,18 @@ export function looks(
   return { first: isRelative || value.event !== undefined || atPlaces, atPlaces };
 }
 
-/** A recording, and what is to be removed when it is read. */
+/** A recording, and its temporary file that disposing removes. */
 export interface Opened extends Disposable {
   readonly reader: PerfDataReader;
-  /** Its bytes, where they can be read at any place. */
+  /** The bytes of the recording, if they are seekable. */
   readonly source: RandomAccessSource | undefined;
 }
 
 /**
- * Opens a recording. Where it is to be looked at before its samples are taken and cannot be, since it is a
- * stream or its samples have no places of their own, it goes through a temporary file.
+ * Opens a recording for two passes. Copies it to a temporary file if a first pass is needed but
+ * impossible: for a stream, or if samples in compressed records have no file offsets.
  *
- * @param interruptible As for `openSource`: where an output is to be removed.
+ * @param interruptible As for `openSource`: set it if an output has to be removed on a signal.
  */
 export async function openTwice(
   name: string,
@@ -88,12 +88,12 @@ async function isCompressed(reader: PerfDataReader): Promise<boolean> {
 }
 
 /**
- * The samples that flags choose: by number and time, and by name as file offsets.
+ * The sample filter of the flags: by thread, CPU and time, and by name as a set of file offsets.
  *
- * @param name The recording, for its symbols.
- * @param reader The same, opened by {@link openTwice}.
+ * @param name The recording's path, for its symbols.
+ * @param reader A reader of the recording from {@link openTwice}.
  * @param names The filters by name.
- * @param anywhere Whether object and function may be anywhere in the stack.
+ * @param anywhere Whether object and function may match any frame of the stack.
  */
 export async function chosenSamples(
   flags: SampleFlags & SymbolFlags,
@@ -112,7 +112,7 @@ export async function chosenSamples(
   return { ...numbers, records };
 }
 
-/** Opens a recording, and chooses its samples by flags before they are taken. */
+/** Opens a recording, and runs the first pass that its filters need. */
 export async function openChosen(
   flags: SampleFlags & SymbolFlags,
   name: string,
@@ -121,7 +121,7 @@ export async function openChosen(
   interruptible = true,
 ): Promise<Opened & { readonly filter: SampleFilter }> {
   const opened = await openTwice(name, looks(flags), complaints, interruptible);
-  // What is looked at before is reported by the pass that takes the samples.
+  // The second pass reports the same errors.
   complaints.muted = true;
   const filter = await chosenSamples(flags, name, opened.reader, names);
   complaints.muted = false;

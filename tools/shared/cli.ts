@@ -1,4 +1,4 @@
-/** Shared by all commands: errors, values of flags, standard output, progress. */
+/** Shared by all commands: errors, flag values, standard output, progress. */
 import { OutOfMemory, PerfDataError, visible } from "@perfdata/format/bytes";
 import {
   type NewFile,
@@ -9,14 +9,14 @@ import {
 } from "@perfdata/format/files";
 import { wrapped } from "./wrapped.ts";
 
-/** Wrong usage: one message, exit code 2. */
+/** Wrong usage: prints one message, exit code 2. */
 export class UsageError extends Error {
-  /** The word that is not known, and those that are: the nearest of them is suggested. */
+  /** The unknown word and the valid ones, for a suggestion. */
   readonly near: Near | undefined;
 
   /**
-   * @param message What is wrong.
-   * @param near The word that is not known, and those that are.
+   * @param message The problem.
+   * @param near The unknown word and the valid ones.
    */
   constructor(message: string, near?: Near) {
     super(message);
@@ -24,38 +24,38 @@ export class UsageError extends Error {
   }
 }
 
-/** A word that is not known, and those that are. */
+/** An unknown word, and the valid words. */
 export interface Near {
-  /** What the user wrote. */
+  /** The word that the user typed. */
   readonly word: string;
-  /** What is known. */
+  /** The valid words. */
   readonly known: readonly string[];
 }
 
-/** The input, or the machine, does not allow what was asked for: one message, exit code 1. */
+/** The input or the machine prevents the job: prints one message, exit code 1. */
 export class InputError extends Error {}
 
-/** A sound recording without what was asked for: one message, exit code 0. */
+/** A recording without errors has no data for this command: prints one message, exit code 0. */
 export class NothingToShow extends InputError {}
 
-/** When standard output gets colors: words of `--color`. */
+/** The values of `--color`. */
 export const COLORS = ["auto", "always", "never"] as const;
 let color: typeof COLORS[number] = "auto";
 
-/** Says when standard output gets colors. */
+/** Sets when standard output gets colors. */
 export function setColor(when: typeof COLORS[number]): void {
   color = when;
 }
 
-/** How standard output shows what stands out; `NO_COLOR` leaves a terminal bold text. */
+/** The styling of standard output. `NO_COLOR` leaves bold text on terminals. */
 export function colorMode(): "colors" | "attributes" | "none" {
   if (color === "never" || (color === "auto" && !Deno.stdout.isTerminal())) return "none";
   return color === "auto" && Deno.noColor ? "attributes" : "colors";
 }
 
 /**
- * Gives up the permission to write, where there is nothing to be written: each path is absent, or `-` for
- * standard output.
+ * Drops the write permission if each path is `undefined` or `-`, that is, if no file will be
+ * written.
  */
 export function giveUpWriting(...paths: readonly (string | undefined)[]): void {
   if (paths.every((path) => path === undefined || path === "-")) {
@@ -63,15 +63,15 @@ export function giveUpWriting(...paths: readonly (string | undefined)[]): void {
   }
 }
 
-/** Words as a message lists them: `bash, zsh or fish`. */
+/** Joins words for a message: `bash, zsh or fish`. */
 export function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 /**
- * Reads one of several words.
+ * Checks that a flag's value is one of several words.
  *
- * @throws {UsageError} If it is none of them.
+ * @throws {UsageError} If it is not.
  */
 export function parseWord<W extends string>(flag: string, text: string, words: readonly W[]): W;
 export function parseWord<W extends string>(
@@ -96,11 +96,11 @@ export function parseWord<W extends string>(
 }
 
 /**
- * The one file that a command is about. Where none is named it is `perf.data`, as with perf; or a pipe to
- * standard input, if there is no such file.
+ * The single file operand. The default is `perf.data`, as in perf, or standard input if that file
+ * does not exist and standard input is a pipe.
  *
  * @returns `-` for standard input.
- * @throws {UsageError} If there are more, or a flag took it for its value.
+ * @throws {UsageError} If there are several operands, or a flag consumed the operand as its value.
  */
 export function oneFile(operands: readonly string[]): string {
   if (operands.length > 1) {
@@ -110,11 +110,11 @@ export function oneFile(operands: readonly string[]): string {
   const [file = !isThere && isPiped() ? "-" : "perf.data"] = operands;
   if (file === "") throw new UsageError("FILE is empty, expected the name of a file");
   if (!isThere && file !== "-") checkFlagsTookNoFile();
-  // Deno lets nobody open what is in /dev without all permissions.
+  // Deno opens files in /dev only with all permissions.
   return file === "/dev/stdin" ? "-" : file;
 }
 
-/** Says so where a flag that wants a value was given none, and took the file for it. */
+/** Throws if a flag that needs a value consumed the file operand. */
 function checkFlagsTookNoFile(): void {
   const at = Deno.args.findIndex((word, i) =>
     Deno.args[i - 1]?.startsWith("--") === true && !word.startsWith("-") && exists(word)
@@ -124,9 +124,10 @@ function checkFlagsTookNoFile(): void {
   throw new UsageError(`no FILE is given: ${file} was taken as the value of ${flag}`);
 }
 
-/** Whether standard input is a pipe or a file; a terminal or another device is not meant to be read. */
+/** Whether standard input is a pipe or a file, not a terminal or another device. */
 function isPiped(): boolean {
-  // Deno itself does not say. Not imported, since that takes its time at the start of each command.
+  // Deno has no API for this. `node:fs` is not imported, because that would slow down the start of
+  // each command.
   const stat = globalThis.process.getBuiltinModule("node:fs").fstatSync(0);
   return stat.isFIFO() || stat.isFile() || stat.isSocket();
 }
@@ -145,43 +146,48 @@ const encoder = new TextEncoder();
 /**
  * Writes all of `bytes` to standard output.
  *
- * @param own Whether what acts on a terminal in it is ours: colors.
+ * @param own Whether escape sequences in it are ours (colors) and stay.
  */
 export function writeOut(bytes: Uint8Array | string, own = false): void {
   writeStdout(typeof bytes === "string" ? encoder.encode(bytes) : bytes, own);
 }
 
-/** Writes lines of text to standard output; each stays one line, and acts on no terminal, whatever names are in it. */
+/**
+ * Writes lines of text to standard output. Escapes control characters, so that names can neither
+ * break lines nor control the terminal.
+ */
 export function writeLines(lines: readonly string[]): void {
   if (lines.length > 0) writeOut(`${lines.map(visible).join("\n")}\n`);
 }
 
-/** Writes one such line. */
+/** Writes one line like {@link writeLines}. */
 export function writeLine(line: string): void {
   writeLines([line]);
 }
 
-/** Messages of this run. */
+/** The messages that this run has printed. */
 const said = new Set<string>();
 
-/** Functions that are called when a run begins: another one may follow in the same process. */
+/**
+ * Functions that reset module state at the start of a run; several runs may follow in one process.
+ */
 const beginnings: (() => void)[] = [() => said.clear()];
 
-/** Forgets what was kept during the run before. */
+/** Resets the state of the previous run. */
 export function beginRun(): void {
   for (const begin of beginnings) begin();
 }
 
-/** Registers what forgets a run, for a module that keeps something during one. */
+/** Registers a function that resets a module's state at the start of a run. */
 export function atStart(forget: () => void): void {
   beginnings.push(forget);
 }
 
 /**
- * Writes a message to standard error. Names in it are shown without control characters, and a long message is
- * wrapped. The same message is written once in a run.
+ * Writes a message to standard error. Escapes control characters in names and wraps long messages.
+ * Each message is written once a run.
  *
- * @param again Write the message even if it was written before: an answer to another question.
+ * @param again Write the message even if it was written before, as an answer to another question.
  */
 export function complain(message: string, again = false): void {
   if (said.has(message) && !again) return;
@@ -190,19 +196,19 @@ export function complain(message: string, again = false): void {
   try {
     for (let n = 0; n < all.length;) n += Deno.stderr.writeSync(all.subarray(n));
   } catch {
-    // Nobody is listening.
+    // Standard error is closed.
   }
 }
 
-/** {@link complain} about each of several things. */
+/** Calls {@link complain} for each line, with the prefix. */
 export function complainAll(prefix: string, lines: readonly string[]): void {
   for (const line of lines) complain(`${prefix}: ${line}`);
 }
 
 /**
- * Runs an action of a library on what the user wrote: what it has against that is wrong usage.
+ * Runs a library call on user input, and turns its `RangeError` into wrong usage.
  *
- * @param before What the message begins with, as the flag.
+ * @param before The start of the message, such as the flag.
  */
 export function asUsage<T>(action: () => T, before = ""): T {
   try {
@@ -212,7 +218,7 @@ export function asUsage<T>(action: () => T, before = ""): T {
   }
 }
 
-/** The same for an action on what a recording has: it does not have what was asked for. */
+/** Same as {@link asUsage} for library calls on a recording: throws {@link InputError}. */
 export async function asInput<T>(action: () => Promise<T>, before = ""): Promise<T> {
   try {
     return await action();
@@ -223,29 +229,32 @@ export async function asInput<T>(action: () => Promise<T>, before = ""): Promise
   }
 }
 
-/** A damaged file has many faults of the same kind: so many are reported one by one. */
+/** The number of errors printed one by one; a damaged file has many of the same kind. */
 const MOST_REPORTED = 20;
 
-/** Reports what a tolerant reader found wrong, a line each, and how many there were beyond that. */
+/**
+ * Prints the errors that a tolerant reader reports, one a line, and then the number of further
+ * ones.
+ */
 export class Complaints {
-  /** How many there were. */
+  /** The number of errors so far. */
   count = 0;
-  /** Set while what was read before is read once more. */
+  /** Set during a second pass over the same data, to ignore errors. */
   muted = false;
   readonly #prefix: string;
 
-  /** @param prefix What each line begins with: the command and the file. */
+  /** @param prefix The start of each line: the command and the file. */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  /** Takes one; made to be handed on as `diagnostics`. */
+  /** Receives an error. It is bound, so it can be passed as `diagnostics`. */
   readonly take = (error: PerfDataError): void => {
     if (this.muted) return;
     if (this.count++ < MOST_REPORTED) complain(`${this.#prefix}: ${error.located()}`);
   };
 
-  /** Reports how many were not reported one by one. */
+  /** Prints the number of errors that were not printed one by one. */
   finish(): void {
     if (this.count > MOST_REPORTED) {
       complain(`${this.#prefix}: and ${this.count - MOST_REPORTED} more of this kind`);
@@ -253,7 +262,7 @@ export class Complaints {
   }
 }
 
-/** Whether memory came to its end: V8's, before it ends the process, or that of the machine. */
+/** Whether an error means out of memory, of V8's heap or of the machine. */
 export function isMemory(error: unknown): boolean {
   return error instanceof OutOfMemory ||
     (error instanceof RangeError &&
@@ -262,7 +271,7 @@ export function isMemory(error: unknown): boolean {
 }
 
 /**
- * Runs `action` and puts what it is about before the message of what it throws.
+ * Runs `action`, and prefixes the message of its error with the name of its file.
  *
  * @param what The file, as the user named it.
  */
@@ -274,7 +283,7 @@ export function about<T>(what: string, action: () => T): T {
   }
 }
 
-/** {@link about} for an action that takes time. */
+/** {@link about} for an asynchronous action. */
 export async function aboutAsync<T>(what: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -297,22 +306,22 @@ function explained(what: string, error: unknown): unknown {
 }
 
 /**
- * Creates an output that takes its name when it is whole: see `newFile`. Where it is not committed, what
- * was there before stays.
+ * Creates an output file that gets its name on commit: see `newFile`. Without a commit, an existing
+ * file stays.
  *
- * @throws {InputError} If the name is taken and `force` is not set.
+ * @throws {InputError} If the file exists and `force` is not set.
  */
 export function openOutput(path: string, force: boolean): NewFile {
   return about(path, () => newFile(path, { force }));
 }
 
 /**
- * Looks at an output before work that takes long, which would be lost if the output could not be written then.
- * Gives up the permission to write if it is standard output.
+ * Checks that an output can be written, before long work whose result would be lost. Drops the
+ * write permission if the output is standard output.
  *
  * @param path The output; `-` is standard output.
- * @param options `force`: whether a file may be replaced. `temp`: the folder of temporary files.
- * @throws {InputError} If the name is taken and `force` is not set, or no file can be created there.
+ * @param options `force`: whether a file may be replaced. `temp`: the directory of temporary files.
+ * @throws {InputError} If the file exists and `force` is not set, or no file can be created there.
  */
 export function readyOutput(
   path: string | undefined,
@@ -322,14 +331,14 @@ export function readyOutput(
   if (path !== undefined && path !== "-") openOutput(path, force).close();
 }
 
-/** Writes a whole file under a name: all of it, or nothing. */
+/** Writes a file atomically. */
 export function writeOutput(path: string, bytes: Uint8Array | string, force: boolean): void {
   using file = openOutput(path, force);
   file.write(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
   about(path, () => file.commit());
 }
 
-/** What the operating system has against a file, in a few words. */
+/** The operating system's reason for a failed file access, in a few words. */
 function systemReason(error: unknown): string | undefined {
   if (error instanceof Deno.errors.NotFound) return "no such file or directory";
   if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
@@ -341,7 +350,7 @@ function systemReason(error: unknown): string | undefined {
       : "exists; --force overwrites it";
   }
   if (error instanceof Deno.errors.NotCapable) {
-    // Without what Deno says of its flags, which are not those of the command.
+    // Drop Deno's hint about its own flags, which are not those of the command.
     return `not allowed: ${error.message.replace(/^R/, "r").replace(/, run again .*/s, "")}`;
   }
   if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
@@ -350,10 +359,10 @@ function systemReason(error: unknown): string | undefined {
 }
 
 /**
- * How far work is: share, speed, time left. The latter two only if they are known.
+ * Formats progress: share, speed, time left. Speed and time are omitted if unknown.
  *
  * @param done Bytes done.
- * @param total Bytes that there are, where that is known; what is read more than once may be more.
+ * @param total Bytes in total, if known. `done` may exceed it if bytes are read more than once.
  * @param rate Bytes a second.
  */
 export function progressText(done: number, total: number | undefined, rate: number): string {
@@ -365,28 +374,31 @@ export function progressText(done: number, total: number | undefined, rate: numb
   return `${share}, ${speed}, ${left < 100 ? `${left} s` : `${Math.round(left / 60)} min`} left`;
 }
 
-/** Shows on standard error how far long work is; only if that is a terminal. */
+/** A progress line on standard error, if that is a terminal. */
 export class Progress {
   readonly #what: string;
   #total: number | undefined;
   readonly #shown = Deno.stderr.isTerminal();
   #last = 0;
   #done = 0;
-  /** When the present pass over the bytes began, and what was done by then: passes differ in speed. */
+  /**
+   * Start time of the present pass, and `#before`, the bytes done before it: passes differ in
+   * speed.
+   */
   #start = performance.now();
   #before = 0;
   #visible = false;
 
   /**
-   * @param what What is going on.
-   * @param total Bytes that there are to do, where that is known.
+   * @param what The label of the progress line.
+   * @param total Bytes in total, if known.
    */
   constructor(what: string, total: number | undefined) {
     this.#what = what;
     this.#total = total;
   }
 
-  /** Notes how many more bytes are done, and how many more there are to do than was known. */
+  /** Adds to the bytes done, and to the bytes in total if further ones turned up. */
   readonly add = (bytes: number, more: number = 0): void => {
     this.#done += bytes;
     if (this.#total !== undefined) this.#total += more;
@@ -399,7 +411,7 @@ export class Progress {
     this.#put(`\r\x1b[K${this.#what}: ${text}`);
   };
 
-  /** Says what is going on now, and how much of it is done. */
+  /** Shows a step of the work with its share. */
   readonly step = (what: string, done: number, all: number): void => {
     if (!this.#shown) return;
     if (!this.#isDue(performance.now(), done === 0)) return;
@@ -407,19 +419,19 @@ export class Progress {
     this.#put(`\r\x1b[K${this.#what}: ${what}: ${share}%`);
   };
 
-  /** The same for the names of a recording. */
+  /** Shows the share of names that were looked up. */
   readonly names = (done: number, all: number): void => this.step("names", done, all);
 
-  /** Nothing for a command that is over at once, and no more often than can be read. */
+  /** Limits updates: not in the first 500 ms of the process, then at most ten a second. */
   #isDue(now: number, isFirst = false): boolean {
-    // The clock begins with the process.
+    // `performance.now` counts from the start of the process.
     if (now < 500 || (now - this.#last < 100 && !isFirst)) return false;
     this.#last = now;
     this.#visible = true;
     return true;
   }
 
-  /** Removes what is shown. */
+  /** Removes the progress line. */
   finish(): void {
     if (this.#visible) this.#put("\r\x1b[K");
   }
@@ -428,14 +440,14 @@ export class Progress {
     try {
       Deno.stderr.writeSync(encoder.encode(text));
     } catch {
-      // The terminal is gone.
+      // The terminal is closed.
     }
   }
 }
 
 /**
- * {@link Progress} of a command that prints to standard output: none if that is a terminal as
- * well, whose lines it would run into.
+ * {@link Progress} for a command that prints to standard output. It shows nothing if standard
+ * output is a terminal, where it would run into the output.
  */
 export function progressOf(
   what: string,
@@ -446,5 +458,5 @@ export function progressOf(
   return { add: progress.add, finish: () => progress.finish() };
 }
 
-/** A single-quoted string, for sh and zsh. */
+/** Quotes text for sh and zsh, in single quotes. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

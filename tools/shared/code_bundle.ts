@@ -1,4 +1,7 @@
-/** `symbols bundle --code`: the code of sampled functions and of what Intel PT ran through, with its symbols. */
+/**
+ * `symbols bundle --code`: adds the code of sampled functions and of Intel PT traces to a bundle,
+ * with its symbols.
+ */
 import { bundleFunctions, keptLines } from "@perfdata/export/code";
 import { bundlePlaces, CodeRecorder } from "@perfdata/pt/code";
 import { decodePt, lossText, PtList } from "@perfdata/pt/decode";
@@ -12,21 +15,20 @@ import { disassembler } from "./disassembler.ts";
 import { codeFiles, imagesOf, openPt } from "./pt_input.ts";
 import { Sources } from "./source_lines.ts";
 
-/** What `--code` adds to a bundle. */
+/** The inputs of {@link bundleCode}. */
 export interface CodeToBundle {
-  /** Name of the recording. */
+  /** The recording's path. */
   readonly name: string;
-  /** Where files are looked for. */
+  /** Flags that locate code files. */
   readonly flags: Flags<never, "symfs" | "vmlinux">;
-  /** Folder of source files, `""` for their own paths; `undefined` for no text of lines. */
+  /** The folder of source files: `""` for their own paths, `undefined` to omit source text. */
   readonly source: string | undefined;
-  /** The addresses of the recording. */
+  /** The sampled addresses. */
   readonly recorded: RecordedAddresses;
-  /** Finds symbols. */
   readonly resolver: SymbolResolver;
 }
 
-/** Adds code, symbols of its instructions, and lines to a bundle. */
+/** Adds code to a bundle, with symbols and lines of its instructions. */
 export async function bundleCode(what: CodeToBundle, writer: SymbolBundleWriter): Promise<void> {
   const { name, flags, recorded } = what;
   const files = new CodeRecorder(await codeFiles(recorded, flags.value));
@@ -41,7 +43,7 @@ export async function bundleCode(what: CodeToBundle, writer: SymbolBundleWriter)
   if (what.source !== undefined) addSources(name, what.source, lines, writer);
 }
 
-/** Adds the functions that were sampled; returns their lines. */
+/** Adds the code of sampled functions. Returns their source lines. */
 async function addFunctions(
   { name, recorded, resolver }: CodeToBundle,
   files: CodeRecorder,
@@ -65,7 +67,7 @@ async function addFunctions(
   return lines;
 }
 
-/** Adds the code that Intel PT ran through, and the symbols of its instructions. */
+/** Adds the code that the Intel PT trace executed, and symbols of its instructions. */
 async function addTrace(
   { name, resolver }: CodeToBundle,
   files: CodeRecorder,
@@ -88,7 +90,7 @@ async function addTrace(
   if (loss !== undefined) complain(`symbols: ${name}: ${loss}`);
 }
 
-/** Adds lines of source files. */
+/** Adds source text. */
 function addSources(
   name: string,
   folder: string,

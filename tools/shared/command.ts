@@ -1,8 +1,6 @@
 /**
- * A command: its flags are read, its job is done, and what it throws becomes a message and an exit code.
- *
- * Exit codes: 0 the job is done, 1 the input is not what it should be, 2 wrong usage. A closed pipe
- * is 0.
+ * A command: parses flags, runs the job, and turns errors into a message and an exit code. Exit
+ * codes: 0 done, 1 unusable or damaged input, 2 wrong usage. A closed output pipe is 0.
  */
 import { parseArgs } from "@std/cli";
 import { PerfDataError, visible } from "@perfdata/format/bytes";
@@ -34,38 +32,40 @@ import {
   helpText,
 } from "./flag_table.ts";
 
-/** Flags of each command. */
+/** Flags that every command has. */
 const EVERYWHERE = {
   "--debug": "print the stack trace of an error",
   "-h, --help": "print this help",
 } as const;
 
-/** A command, as `perfdata NAME` and `deno run NAME` run it. */
+/** A command, run as `perfdata NAME` or `deno run NAME`. */
 export interface Command {
-  /** Its name, which messages begin with. */
+  /** The name, which messages begin with. */
   readonly name: string;
-  /** What `--help` prints besides flags. */
+  /** The `--help` text except flags. */
   readonly help: Help;
-  /** Its flags. */
   readonly flags: FlagTable;
-  /** Flags besides lists with commas that may be given several times, and what is put between their values. */
+  /**
+   * Flags that may be repeated, with the separator that joins their values. Lists separated by
+   * commas may always be repeated.
+   */
   readonly repeated?: Readonly<Partial<Record<string, string>>>;
-  /** Words that follow the name, if it has commands of its own. */
+  /** Subcommands. */
   readonly verbs?: readonly string[];
-  /** Reads the command line, does the job and returns the exit code. */
+  /** Parses the command line, does the job and returns the exit code. */
   run(args: readonly string[]): number | Promise<number>;
 }
 
 /**
- * Makes a command of its parts; `--help` is answered here.
+ * Creates a command that also answers `--help`.
  *
- * @param parts Name, help, flags, and what does the job and returns the exit code.
+ * @param parts Name, help, flags, and the function that does the job and returns the exit code.
  */
 export function command<const T extends FlagTable>(parts: {
   readonly name: string;
   readonly help: Help;
   readonly flags: T;
-  /** Which flags do not go together. */
+  /** Rules for flags that exclude or need others. */
   readonly rules?: readonly FlagRule<FlagName<T>>[];
   readonly repeated?: Readonly<Partial<Record<FlagName<T>, string>>>;
   readonly verbs?: readonly string[];
@@ -96,17 +96,17 @@ function givenNames({ on, value }: Flags<string, string>): Set<string> {
   ]);
 }
 
-/** What is put between the values of a flag that is given several times; `undefined` where it may not be. */
+/** The separator for a repeated flag's values; `undefined` if the flag may not be repeated. */
 function between({ flag, value = "" }: FlagRow, repeated: Command["repeated"]): string | undefined {
   return repeated?.[flag] ?? (/^(NAMES|LIST|KEYS)$/.test(value) ? "," : undefined);
 }
 
 /**
- * Reads the command line. `--temp` and `--color WHEN` take effect here: a command that has them does nothing
- * else for them.
+ * Parses the command line. `--temp` and `--color WHEN` are applied here; commands need not handle
+ * them.
  *
- * @throws {UsageError} If a flag is not known, has no value but needs one, or has several.
- * @throws {InputError} If there may be no temporary files.
+ * @throws {UsageError} If a flag is unknown, has an empty value, or is repeated but may not be.
+ * @throws {InputError} If the folder of `--temp` is unusable.
  */
 export function parseFlags(
   args: readonly string[],
@@ -121,7 +121,7 @@ export function parseFlags(
   );
   const parsed = parseArgs(separated(args, string, alias), {
     boolean,
-    // `_` keeps a file name that looks like a number as it was written.
+    // `_` as a string keeps operands that look like numbers as they are.
     string: [...string, "_"],
     collect: string,
     alias,
@@ -137,7 +137,7 @@ export function parseFlags(
   const end = args.indexOf("--");
   for (const arg of end < 0 ? args : args.slice(0, end)) {
     const [, name = "", given = ""] = /^--([^=]+)=(.*)$/s.exec(arg) ?? [];
-    // It would be taken for the flag alone.
+    // `parseArgs` would ignore the value.
     if (boolean.includes(name)) {
       throw new UsageError(`--${name} takes no value, and "${visible(given)}" is one`);
     }
@@ -157,17 +157,17 @@ export function parseFlags(
     value[row.flag] = given.length === 0 ? undefined : given.join(separator);
   }
   useTempFolder(value.temp);
-  // Of a picture, `--color` says something else.
+  // A plain `--color` has another meaning in commands that write images.
   const when = "--color WHEN" in flags ? value.color : undefined;
   setColor(parseWord("color", when, COLORS) ?? "auto");
-  // As of standard input: Deno lets nobody open what is in /dev without all permissions.
+  // As for /dev/stdin: Deno opens files in /dev only with all permissions.
   if (value.output === "/dev/stdout") value.output = "-";
   return { on, value, operands: parsed._.map(String) } as Flags<string, string>;
 }
 
 /**
- * The same command line with each value apart from its flag, as in other programs: `-ofile` is `-o file`;
- * a negative number after a flag with a value is that, and no flag.
+ * Splits values from flags, as other programs do: `-ofile` becomes `-o file`. Keeps a negative
+ * number after a flag as its value.
  */
 function separated(
   args: readonly string[],
@@ -188,7 +188,10 @@ function separated(
   return apart;
 }
 
-/** Lets temporary files be made in a directory, which has to be there; without one there are none. */
+/**
+ * Sets the folder of temporary files, which has to exist. Without one, commands create no temporary
+ * files.
+ */
 function useTempFolder(folder: string | undefined): void {
   setTempFolder(folder);
   if (folder === undefined) return;
@@ -203,14 +206,14 @@ function useTempFolder(folder: string | undefined): void {
 }
 
 /**
- * Runs a command and ends the process with its exit code: the caller has nothing else to do.
+ * Runs a command, and ends the process if the exit code is not 0.
  *
- * `deno task` changes to the repository's directory; the directory that the user is in comes as
- * `PERFDATA_CWD`, and file names are those of that directory.
+ * `deno task` changes to the repository's directory. It passes the user's directory as
+ * `PERFDATA_CWD`, to which file names are relative.
  *
  * @param tool The command.
- * @param args What follows its name.
- * @param program What it was called by: `perfdata`, or nothing for a command of its own.
+ * @param args The arguments after its name.
+ * @param program `perfdata` if that ran the command; otherwise empty.
  */
 export async function main(
   tool: Pick<Command, "name" | "run"> & Partial<Pick<Command, "flags">>,
@@ -230,13 +233,13 @@ export async function main(
       for (const line of (error.stack ?? "").split("\n")) complain(line, true);
     }
   }
-  // A process that comes to its end leaves its compiled code to the next one, which starts the sooner
-  // for it; one that exits does not.
+  // A process that ends normally caches its compiled code, which makes the next start faster.
+  // `Deno.exit` does not.
   if (code !== 0) Deno.exit(code);
 }
 
 function environment(variable: string): string | undefined {
-  // Asked for first, since a command may also be run without that permission.
+  // Query first: the command may run without this permission.
   const { state } = Deno.permissions.querySync({ name: "env", variable });
   return state === "granted" ? Deno.env.get(variable) : undefined;
 }
@@ -266,7 +269,7 @@ async function exitCode(
   return 1;
 }
 
-/** What else helps then. */
+/** Advice for out-of-memory errors, from the flags that the command has. */
 function memoryHelp(flags: FlagTable = {}): string {
   const rows = flagRows(flags);
   const chooses = ["time", "pid", "event"].filter((name) => rows.some(({ flag }) => flag === name))
@@ -274,22 +277,22 @@ function memoryHelp(flags: FlagTable = {}): string {
   return chooses.length === 0 ? "" : `, ${chooses.join(", ")} need less`;
 }
 
-/** The known word that is nearest to an unknown one, as a part of a message; nothing if none is. */
+/** A suggestion of the nearest valid word, as the end of a message; empty if no word is near. */
 async function didYouMean(near: Near | undefined): Promise<string> {
-  // A word that is known was no mistake of typing.
+  // Suggest nothing if the word is valid.
   if (near === undefined || near.known.includes(near.word)) return "";
-  // Imported here, since only a wrong word needs it.
+  // Imported here because only unknown words need it.
   const { levenshteinDistance } = await import("@std/text");
   const word = near.word.toLowerCase();
   const letters = word.replace(/^-+/, "").length;
   let best: string | undefined;
-  // Two letters that changed places are two mistakes; a word with many mistakes is another word.
+  // Swapped letters count as two edits. Words with more edits than this are not suggested.
   let least = 1 + (letters < 4 ? 1 : Math.max(2, Math.floor(letters / 3)));
   for (const known of near.known) {
     const distance = levenshteinDistance(word, known.toLowerCase());
     if (distance < least) [best, least] = [known, distance];
   }
-  // A beginning that only one word has is as good.
+  // Also suggest the only word that begins with the typed one.
   const longer = near.known.filter((known) => known.toLowerCase().startsWith(word));
   if (best === undefined && longer.length === 1) [best] = longer;
   return best === undefined ? "" : `did you mean ${best}? `;

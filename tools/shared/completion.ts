@@ -1,18 +1,17 @@
-/** Completion scripts for shells, made of the tables of commands and of their flags. */
+/** Shell completion scripts, generated from the tables of commands and flags. */
 import { quoted } from "./cli.ts";
 import type { Command } from "./command.ts";
 import { filled, type FlagRow, flagRows } from "./flag_table.ts";
 
-/** The shells that there are scripts for. */
+/** Shells with completion scripts. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** What a script has to know of a command. */
+/** A command for completion. */
 export interface Completed {
-  /** Its name. */
   readonly name: string;
-  /** What it does, in a line. */
+  /** A description in one line. */
   readonly about: string;
-  /** Loads the command, which has the words that follow its name, and its flags. */
+  /** Imports the command, for its subcommands and flags. */
   load?(): Promise<{ readonly tool: Command }>;
 }
 
@@ -23,9 +22,9 @@ interface Row {
 }
 
 /**
- * The script that makes a shell complete `perfdata`.
+ * Generates the completion script of `perfdata` for a shell.
  *
- * @param shell Whose language it is in.
+ * @param shell The shell.
  * @param entries The commands.
  */
 export async function completionScript(
@@ -46,7 +45,7 @@ export async function completionScript(
   return shell === "bash" ? bash(rows) : shell === "zsh" ? zsh(rows) : fish(rows);
 }
 
-/** What a flag does, as short as a menu needs it: without the words that it takes and its default. */
+/** A flag's description short enough for a menu: without its words and default. */
 const brief = (about: string): string => filled(about.replace(/(;|,? \(|: ).*/, ""), 75)[0] ?? "";
 
 const names = (rows: readonly Row[]): string => rows.map(({ entry }) => entry.name).join(" ");
@@ -79,7 +78,7 @@ complete -o default -o bashdefault -F _perfdata perfdata
 }
 
 function zsh(rows: readonly Row[]): string {
-  // In a description of _arguments, brackets and colons have a meaning of their own.
+  // Brackets and colons are special in descriptions of zsh's `_arguments`.
   const plain = (text: string): string => text.replace(/[[\]:\\]/g, "\\$&");
   const commands = rows.map(({ entry }) => `    ${quoted(`${entry.name}:${plain(entry.about)}`)}`);
   const cases = rows.map(({ entry, words, flags }) => {

@@ -2,7 +2,10 @@
 import { safeCell } from "@perfdata/format/bytes";
 import { stringify } from "@std/csv";
 
-/** Rows as CSV (RFC 4180); text that a spreadsheet takes for a formula gets an apostrophe in front. */
+/**
+ * Formats rows as CSV (RFC 4180). Text that spreadsheets would evaluate as a formula gets a leading
+ * apostrophe.
+ */
 export function csvText(rows: readonly (readonly unknown[])[]): string {
   const safe = rows.map((row) =>
     row.map((cell) => typeof cell === "string" ? safeCell(cell) : cell)

@@ -1,18 +1,18 @@
-/** What instructions of x86 do with memory and registers, by iced-x86. */
+/** Decodes how x86 instructions use memory and registers, with iced-x86. */
 import type { DataDecoder, DataInsn, InsnEffect, InsnFlow, MemoryOperand } from "@perfdata/report";
 
-/** Numbers of registers in DWARF by those in instructions (System V psABI for AMD64, figure 3.36). */
+/** DWARF register numbers by x86 register numbers (System V psABI for AMD64, figure 3.36). */
 const DWARF_64 = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
-/** Those that calls need not keep: rax, rdx, rcx, rsi, rdi, r8 to r11. */
+/** Caller-saved registers: rax, rdx, rcx, rsi, rdi, r8 to r11. */
 const LOST_64 = [0, 1, 2, 4, 5, 8, 9, 10, 11];
-/** In 32-bit code the numbers are the same; eax, ecx, edx. */
+/** Caller-saved registers of 32-bit code: eax, ecx, edx. Their numbers are the same. */
 const LOST_32 = [0, 1, 2];
 
 /**
- * Loads what decodes instructions of a machine.
+ * Loads the data decoder for an architecture.
  *
- * @param arch As the recording calls it; x86-64 where it does not.
- * @returns `undefined` if there is nothing for it.
+ * @param arch The recording's architecture; `undefined` means x86-64.
+ * @returns `undefined` if the architecture is not supported.
  */
 export async function dataDecoder(arch: string | undefined): Promise<DataDecoder | undefined> {
   if (arch === undefined || arch === "x86_64") return await x86(64);
@@ -27,7 +27,7 @@ async function x86(mode: 64 | 32): Promise<DataDecoder> {
 type Iced = typeof import("iced-x86");
 type Instruction = import("iced-x86").Instruction;
 
-/** What iced-x86 says of instructions, in the terms of data types. */
+/** Maps iced-x86's results to the types of {@link DataDecoder}. */
 class X86Decoder implements DataDecoder {
   readonly returned = 0;
   readonly stackPointer: number;
@@ -36,7 +36,7 @@ class X86Decoder implements DataDecoder {
   readonly #mode: 64 | 32;
   readonly #registers: X86Registers;
   readonly #factory: import("iced-x86").InstructionInfoFactory;
-  /** The one that is decoded. */
+  /** The current instruction, reused by each decoding. */
   readonly #insn: Instruction;
   readonly #flows: ReadonlyMap<number, InsnFlow>;
   readonly #compares: ReadonlySet<number>;
@@ -89,7 +89,7 @@ class X86Decoder implements DataDecoder {
     return found;
   }
 
-  /** The instruction that was decoded. */
+  /** Describes the current instruction. */
   #described(at: number, length: number, address: bigint): DataInsn {
     const { Mnemonic } = this.#iced;
     const insn = this.#insn;
@@ -106,7 +106,8 @@ class X86Decoder implements DataDecoder {
       flow,
       target,
       memory,
-      // A call through memory is about where it goes: a table of functions, say.
+      // A call through memory reads the pointer to its target, such as a table of functions, so it
+      // is not a stack operation.
       isStackOperation: this.#stacks.has(mnemonic) || (mnemonic === Mnemonic.Call && !memory),
       isCompare: this.#compares.has(mnemonic),
       isConditional: flow === "branch",
@@ -115,7 +116,7 @@ class X86Decoder implements DataDecoder {
     };
   }
 
-  /** The operand in memory: of those of a string instruction, the first. */
+  /** The memory operand; the first one of a string instruction. */
   #memory(): MemoryOperand | undefined {
     const { Mnemonic, OpKind, Register } = this.#iced;
     const insn = this.#insn;
@@ -152,7 +153,7 @@ class X86Decoder implements DataDecoder {
     return undefined;
   }
 
-  /** What it does with a register that can hold an address. */
+  /** The effect on a register that can hold an address. */
   #effect(): InsnEffect | undefined {
     const { Mnemonic, OpKind } = this.#iced;
     const insn = this.#insn;
@@ -182,7 +183,7 @@ class X86Decoder implements DataDecoder {
       : undefined;
   }
 
-  /** The general registers that it writes. */
+  /** The general-purpose registers that the instruction writes. */
   #written(): number[] {
     const info = this.#factory.info(this.#insn);
     const found = new Set<number>();
@@ -198,7 +199,7 @@ class X86Decoder implements DataDecoder {
   }
 }
 
-/** Registers by their numbers in DWARF. */
+/** Maps iced-x86's registers to DWARF register numbers. */
 class X86Registers {
   readonly #iced: Iced;
   readonly #mode: 64 | 32;
@@ -209,7 +210,7 @@ class X86Registers {
     this.#mode = mode;
   }
 
-  /** The number of a general register, -1 of any other. */
+  /** The DWARF number of a general-purpose register; -1 for other registers. */
   numberOf(register: number): number {
     const { RegisterExt } = this.#iced;
     let number = this.#numbers.get(register);
@@ -224,7 +225,7 @@ class X86Registers {
     return number;
   }
 
-  /** The number of a register that can hold an address, -1 of any other. */
+  /** The DWARF number of a register that can hold an address; -1 for other registers. */
   addressNumberOf(register: number): number {
     const { RegisterExt } = this.#iced;
     return RegisterExt.isGPR(register) && 8 * RegisterExt.size(register) === this.#mode

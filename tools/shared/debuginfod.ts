@@ -1,45 +1,48 @@
 /**
- * Downloads files by build id from debuginfod servers into the cache of its clients, in a process of its own,
- * which may reach those servers and write to that cache. It reads no other files, not even the recording.
+ * Downloads files by build id from debuginfod servers into the cache of debuginfod's clients. Runs
+ * in a process of its own that may only reach those servers and write to that cache. It reads no
+ * other files, not even the recording.
  */
 import { elfExtent, ElfFile } from "@perfdata/symbols";
 import { openBinaryFile } from "@perfdata/symbols/files";
 import { buildIdsEqual } from "@perfdata/symbols/resolver";
 import { complain, Progress } from "./cli.ts";
 
-/** What is to be downloaded. */
+/** The files to download, and the limits. */
 export interface DownloadJob {
-  /** Servers, in the order in which they are asked. */
+  /** Server URLs, in the order in which they are tried. */
   readonly urls: readonly string[];
-  /** The cache of debuginfod's clients. */
+  /** The cache directory of debuginfod's clients. */
   readonly cache: string;
-  /** Objects, the most wanted first. */
+  /** Objects in the order of their download. */
   readonly wanted: readonly WantedObject[];
-  /** 100 KB at least have to come in this many seconds. */
+  /** Abort a download if less than 100 KB arrive in this many seconds. */
   readonly seconds: number;
-  /** The most bytes of a file. */
+  /** Maximum size of a file in bytes. */
   readonly mostBytes: number;
 }
 
-/** An object, and which of its files are wanted. */
+/** An object, and the kinds of its files to download. */
 export interface WantedObject {
-  /** Its name in messages. */
+  /** The name for messages. */
   readonly name: string;
-  /** Its build id, hex. */
+  /** The build id in hex. */
   readonly buildId: string;
-  /** What to ask for. */
   readonly kinds: readonly FileKind[];
 }
 
-/** What a server has of a build: debug information with symbols, and what was mapped. */
+/** Kinds of files on a server: debug information with symbols, or the binary that was mapped. */
 export type FileKind = "debuginfo" | "executable";
 
-/** So many bytes have to come in the time that {@linkcode DownloadJob} gives. */
+/** Bytes that have to arrive in `DownloadJob.seconds`. */
 const LEAST_BYTES = 100_000;
-/** Bytes of a header of ELF. */
+/** Size of an ELF header in bytes. */
 const ELF_HEADER = 64;
 
-/** A server's answer is of no use: why. `isFinal` where what came of it is of none, either. */
+/**
+ * A server's answer that cannot be used, with the reason. If `isFinal` is set, the partial file is
+ * useless and is removed.
+ */
 class Refused extends Error {
   readonly isFinal: boolean;
 
@@ -49,19 +52,22 @@ class Refused extends Error {
   }
 }
 
-/** The server does not have it. */
+/** The server does not have the file. */
 class Unknown extends Refused {}
 
-/** One file that is wanted. */
+/** One file to download. */
 interface WantedOne {
   readonly name: string;
   readonly buildId: string;
   readonly kind: FileKind;
-  /** Whether it is what another one shares. */
+  /** Whether this is the supplementary file (dwz) of another file. */
   readonly isShared?: boolean;
 }
 
-/** Downloads all; how many files came, and how many could have but for an error. */
+/**
+ * Downloads all files. Counts the files that arrived, and those that failed by an error although a
+ * server may have them.
+ */
 async function downloadAll(job: DownloadJob): Promise<{ came: number; failed: number }> {
   const queue: WantedOne[] = job.wanted.flatMap(({ name, buildId, kinds }) =>
     kinds.map((kind) => ({ name, buildId, kind }))
@@ -81,8 +87,8 @@ async function downloadAll(job: DownloadJob): Promise<{ came: number; failed: nu
         elf = opened(path, file.buildId);
       } else if (problems.some((problem) => !(problem instanceof Unknown))) done.failed++;
     }
-    // What dwz has moved to a file that several share is in another build. That one shares nothing: what
-    // servers say it does would never end.
+    // dwz moves debug information that several files share to a file with its own build id. Ignore
+    // a link from that file to another one: a server could make the chain endless.
     if (elf?.shared !== undefined && file.isShared !== true) {
       const name = `${file.name} (shared)`;
       queue.push({ name, buildId: elf.shared, kind: "debuginfo", isShared: true });
@@ -91,7 +97,10 @@ async function downloadAll(job: DownloadJob): Promise<{ came: number; failed: nu
   return done;
 }
 
-/** Whether a file is there and of that build, and which other build it needs. */
+/**
+ * Opens a file in the cache. Returns the build id of its supplementary file, or `undefined` if the
+ * file is missing or of another build.
+ */
 function opened(path: string, buildId: string): { shared: string | undefined } | undefined {
   try {
     using source = openBinaryFile(path);
@@ -103,7 +112,10 @@ function opened(path: string, buildId: string): { shared: string | undefined } |
   }
 }
 
-/** Asks one server after another; why none could give it, or nothing if one did. */
+/**
+ * Tries one server after another. Returns the reasons if all failed, `undefined` if the file
+ * arrived.
+ */
 async function download(
   job: DownloadJob,
   { name, buildId, kind }: { name: string; buildId: string; kind: FileKind },
@@ -132,7 +144,7 @@ async function download(
   try {
     Deno.removeSync(path.slice(0, path.lastIndexOf("/")));
   } catch {
-    // Something else is in it.
+    // The directory is not empty.
   }
   complain(`symbols: ${name}: no ${kind}: ${texts.join("; ")}`);
   return problems;
@@ -144,7 +156,7 @@ function refusal(error: unknown): Refused {
     return new Refused("leads to another host, which DEBUGINFOD_URLS does not name");
   }
   const message = error instanceof Error ? error.message : String(error);
-  // What came is kept, and continued next time.
+  // Keep the partial file: the next download resumes it.
   return new Refused(message.split("\n")[0] ?? "", false);
 }
 
@@ -164,7 +176,7 @@ function sizeOf(path: string): number {
   }
 }
 
-/** Downloads to a file, from where an earlier download ended; how many bytes that file has then. */
+/** Downloads to a file, and resumes an earlier download. Returns the size of the file. */
 async function fetchPart(
   { seconds, mostBytes }: DownloadJob,
   address: string,
@@ -233,7 +245,7 @@ async function fetchPart(
   }
 }
 
-/** What is no ELF file, or says that it is too large, need not be downloaded any further. */
+/** Stops a download early if the file is not ELF or its headers give a size above the limit. */
 function checkStart(file: Deno.FsFile, size: number, mostBytes: number): void {
   const start = new Uint8Array(ELF_HEADER);
   file.seekSync(0, Deno.SeekMode.Start);
@@ -244,7 +256,7 @@ function checkStart(file: Deno.FsFile, size: number, mostBytes: number): void {
   if (extent > mostBytes) throw new Refused(`too large: more than ${mostBytes} bytes`);
 }
 
-/** Refuses a file of another build, and one that is not whole. */
+/** Throws if a file is of another build or is incomplete. */
 function checkBuild(path: string, buildId: string): void {
   let found: string | undefined;
   try {

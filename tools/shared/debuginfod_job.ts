@@ -1,26 +1,28 @@
-/** `symbols fetch`: which files of a recording are missing, and the process that downloads them. */
+/**
+ * `symbols fetch`: finds missing files of a recording, and starts the process that downloads them.
+ */
 import type { SymbolTrust } from "@perfdata/session";
 import { defaultPlaces } from "@perfdata/symbols/files";
 import type { DownloadJob, WantedObject } from "./debuginfod.ts";
 import { InputError } from "./cli.ts";
 
 const SHELL = "/bin/sh";
-/** Seconds in which 100 KB have to come, as debuginfod's client has it. */
+/** Seconds in which 100 KB have to arrive, as in debuginfod's client. */
 const SECONDS = 90;
 const MOST_BYTES = 2 ** 31;
 
-/** What came. */
+/** The result of the downloads. */
 export interface Downloaded {
-  /** How many files. */
+  /** Files that arrived. */
   readonly came: number;
-  /** How many could not be had though a server may have them. */
+  /** Files that failed by an error although a server may have them. */
   readonly failed: number;
 }
 
 /**
- * The servers that `DEBUGINFOD_URLS` names.
+ * Parses `DEBUGINFOD_URLS`.
  *
- * @throws {InputError} If there is none, or a word is no URL of a server.
+ * @throws {InputError} If it is empty, or contains a word that is not a server's URL.
  */
 export function serversOf(text: string | undefined): readonly string[] {
   const urls = (text ?? "").split(/\s+/).filter((word) => word !== "" && !word.startsWith("ima:"));
@@ -37,16 +39,16 @@ export function serversOf(text: string | undefined): readonly string[] {
   return urls;
 }
 
-/** A host and its port, as `--allow-net` takes them. */
+/** The host and port of a URL, in the syntax of `--allow-net`. */
 export function netPermission(url: string): string {
   const { hostname, port, protocol } = new URL(url);
   return `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
 /**
- * The files that would give more names, those of objects with the most samples first.
+ * The files that would give more names, sorted by the samples of their objects.
  *
- * @param lines Whether those of objects that only lack source lines are wanted, too.
+ * @param lines Whether to include objects that only lack source lines.
  */
 export function missingFiles({ objects }: SymbolTrust, lines: boolean): WantedObject[] {
   return objects.toSorted((a, b) => b.all.samples - a.all.samples).flatMap((of) => {
@@ -63,7 +65,7 @@ export function missingFiles({ objects }: SymbolTrust, lines: boolean): WantedOb
   });
 }
 
-/** Downloads them, in a process that may reach those servers and write to the cache, and nothing else. */
+/** Downloads the files in a process that may only reach the servers and write to the cache. */
 export async function downloadMissing(
   urls: readonly string[],
   wanted: readonly WantedObject[],
@@ -87,7 +89,8 @@ export async function downloadMissing(
   const path = (name: string) => new URL(name, import.meta.url).pathname;
   const child = new Deno.Command(SHELL, {
     args: [
-      // By the shell, which is always there: the one that runs this has no name that a permission could say.
+      // Started by the shell: the permission has to name a program, and the path of Deno differs by
+      // machine.
       ...["-c", 'exec "$0" "$@"', Deno.execPath()],
       ...["run", "--no-prompt", `--config=${path("../../deno.json")}`, "--frozen"],
       `--allow-net=${urls.map(netPermission).join(",")}`,
@@ -99,7 +102,7 @@ export async function downloadMissing(
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
-  // A signal that is sent to this process alone ends the other one, too.
+  // Forward signals: a signal that is sent only to this process also has to end the other one.
   const listeners = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) =>
     [signal, () => endChild(child, signal)] as const
   );
@@ -118,7 +121,7 @@ function endChild(child: Deno.ChildProcess, signal: Deno.Signal): void {
   try {
     child.kill(signal);
   } catch {
-    // It has ended.
+    // The process has already ended.
   }
 }
 

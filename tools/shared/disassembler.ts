@@ -1,16 +1,18 @@
-/** Instructions of x86, by iced-x86, and of AArch64, by Capstone: whichever is needed is loaded. */
+/**
+ * Disassembles x86 with iced-x86 and AArch64 with Capstone. Loads only the library that is needed.
+ */
 import { type DecodedInsn, type Disassembler, x86Disassembler } from "@perfdata/export/code";
 import type { InsnMode } from "@perfdata/intel-pt";
 import { complain } from "./cli.ts";
 import { insnText } from "./insn_text.ts";
 
 /**
- * Loads what decodes code of a machine.
+ * Loads the disassembler of an architecture.
  *
- * @param tool The command, for messages.
- * @param arch As the recording calls it; x86-64 where it does not.
- * @param withText Whether instructions have texts; without them x86 needs no other library.
- * @returns `undefined` if there is nothing for it.
+ * @param tool The command's name, for messages.
+ * @param arch The recording's architecture; `undefined` means x86-64.
+ * @param withText Whether instructions get text. Without text, x86 needs no library.
+ * @returns `undefined` if the architecture is not supported.
  */
 export async function disassembler(
   tool: string,
@@ -27,10 +29,10 @@ async function x86(tool: string, mode: InsnMode, withText: boolean): Promise<Dis
   return x86Disassembler(mode, withText ? await insnText(tool) : undefined);
 }
 
-/** Bytes of an instruction of AArch64. */
+/** Size of an AArch64 instruction in bytes. */
 const WORD = 4;
 
-/** What is used of Capstone. */
+/** The part of Capstone's API that is used. */
 interface Capstone {
   readonly ARCH_ARM64: number;
   readonly MODE_LITTLE_ENDIAN: number;
@@ -82,9 +84,12 @@ async function aarch64(tool: string): Promise<Disassembler> {
   };
 }
 
-/** How far a branch of AArch64 goes: Arm ARM, C4.1.65 "Branches, Exception Generating and System instructions". */
+/**
+ * The distance of an AArch64 branch in bytes: Arm ARM, C4.1.65 "Branches, Exception Generating and
+ * System instructions".
+ */
 function branchDistance(word: number): number | undefined {
-  /** A signed field of this many bits from a place on, in instructions. */
+  /** A signed bit field, scaled from instructions to bytes. */
   const field = (at: number, bits: number) => (word << (32 - at - bits) >> (32 - bits)) * WORD;
   // B, BL
   if ((word >>> 26 & 0b11111) === 0b00101) return field(0, 26);

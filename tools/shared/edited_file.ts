@@ -7,31 +7,31 @@ import type { OUTPUT_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { spooled } from "@perfdata/format/records";
 
-/** What the user gave of the flags that say where a recording goes. */
+/** The flags that set the output. */
 type OutputWish = FlagsOf<typeof OUTPUT_FLAGS>;
 
 /** Standard output. */
 const stdoutSink: ByteSink = { write: writeOut };
 
-/** Where the new recording goes. */
+/** The output of a new recording. */
 export interface Target {
   readonly output: RecordingOutput;
-  /** Takes bytes as they are, in place of `output`. */
+  /** Receives raw bytes, in place of `output`. */
   readonly sink: ByteSink;
-  /** Whether it is to be in pipe format. */
+  /** Whether the output is in pipe format. */
   readonly isPipe: boolean;
-  /** Its path; `undefined` for standard output. */
+  /** The path; `undefined` for standard output. */
   readonly path: string | undefined;
 }
 
-/** perf records for its user alone, too: stacks and names may be anybody's secrets. */
+/** Only the user may read the file, as in perf: stacks and names may be secrets. */
 const PRIVATE = 0o600;
 
 /**
- * Runs an action that writes a recording. A file gets its name when the action has succeeded; until
- * then, and where it fails, what was there before stays.
+ * Runs an action that writes a recording. A file gets its name if the action succeeds; otherwise an
+ * existing file stays.
  *
- * @param name The command, for messages.
+ * @param name The command's name, for messages.
  * @throws {UsageError} If no output is named, or it is a terminal.
  */
 export async function writeRecording<T>(
@@ -56,34 +56,31 @@ export async function writeRecording<T>(
   return result;
 }
 
-/**
- * A source that can be read at any place: what comes as a stream goes through a file in the system's
- * directory for temporary ones.
- */
+/** Makes a source seekable: copies a stream to a temporary file. */
 export async function rereadable(source: ByteSource): Promise<RandomAccessSource> {
   return await spooled(source, nameless);
 }
 
-/** A file in the system's directory for temporary ones, which nobody has to remove. */
+/** Creates a temporary file that is already unlinked, so nothing has to remove it. */
 export function nameless(): TempFile {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
   const file = tempFile(folder);
   try {
-    // The file has lost its name already, where the system allows that.
+    // The file was unlinked on creation, if the system allows that.
     Deno.removeSync(folder);
   } catch {
-    // It stays with the file in it.
+    // The directory still contains the file.
   }
   return file;
 }
 
-/** `1 record`, `2 records`, with the share of a whole. */
+/** Formats `part of all what` with the percentage. */
 export function share(part: number, all: number, what: string): string {
   const percent = all === 0 ? 0 : 100 * part / all;
   return `${part} of ${all} ${what} (${percent.toFixed(1)}%)`;
 }
 
-/** Says what was written, on standard error where that is a terminal. */
+/** Prints the counts of a written recording, if standard error is a terminal. */
 export function summary(
   name: string,
   { kept, replaced }: CopyStats,

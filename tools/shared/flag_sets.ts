@@ -1,6 +1,6 @@
-/** Flags that several commands have: to be spread into their tables. */
+/** Sets of flags that several commands spread into their flag tables. */
 
-/** Filters of samples that need no names of what was sampled. */
+/** Sample filters by thread, CPU and time. */
 export const NUMBER_FLAGS = {
   "--pid LIST": "of these processes: 12 or 12,14-16",
   "--tid LIST": "of these threads",
@@ -9,7 +9,7 @@ export const NUMBER_FLAGS = {
     seconds of its clock`,
 } as const;
 
-/** Filters of samples. */
+/** Sample filters by number and by name. */
 export const SAMPLE_FLAGS = {
   "--comm NAMES": "only samples of these commands: a,b or /expression/",
   ...NUMBER_FLAGS,
@@ -17,7 +17,7 @@ export const SAMPLE_FLAGS = {
   "--symbol NAMES": "in these functions: main,std::map<int, int>::find,/^mem/",
 } as const;
 
-/** Where files are that have symbols, besides bundles. */
+/** Locations of files with symbols, except bundles. */
 export const SYMBOL_FILE_FLAGS = {
   "--symfs DIR":
     `search the files of the recorded machine in DIR, by path and by build id; or in the
@@ -30,13 +30,13 @@ export const SYMBOL_FILE_FLAGS = {
   "--no-demangle": "leave C++ and Rust names mangled",
 } as const;
 
-/** Where symbols come from, and how they are shown. */
+/** Symbol sources, and the form of names. */
 export const SYMBOL_FLAGS = {
   "--symbols FILE": 'read symbols from this bundle first: see "perfdata symbols bundle"',
   ...SYMBOL_FILE_FLAGS,
 } as const;
 
-/** How call stacks of last branch records are completed. */
+/** Completion of call stacks from last branch records. */
 export const STITCH_FLAG = {
   "--stitch-lbr":
     `continue call stacks from branch records (perf record --call-graph lbr) with those
@@ -50,22 +50,20 @@ export const ITRACE_FLAG = {
     with l, branch stacks: i100usg`,
 } as const;
 
-/** Threads. */
 export const JOBS_FLAG = {
   "--jobs N": "threads that read samples (default: all processors for large files)",
 } as const;
 
-/** What is said of symbols. */
+/** Details about symbols. */
 export const VERBOSE_FLAG = {
   "--verbose": "say which addresses have no function, and which files were not used",
 } as const;
 
-/** Temporary files. */
 export const TEMP_FLAG = {
   "--temp DIR": "sort data that does not fit into memory in a file there (for a pipe)",
 } as const;
 
-/** All that commands have that read a profile. */
+/** The flags of commands that read a profile. */
 export const PROFILE_FLAGS = {
   ...SAMPLE_FLAGS,
   ...SYMBOL_FLAGS,
@@ -75,7 +73,6 @@ export const PROFILE_FLAGS = {
   ...TEMP_FLAG,
 } as const;
 
-/** What commands count. */
 export const WEIGHT_FLAG = {
   "--weight WORD":
     `what counts: period (default) of samples; latency: that, divided by the number of
@@ -93,22 +90,19 @@ export const TRANSFORM_FLAGS = {
   "--only WORD": "leave out functions of the others: kernel or user",
 } as const;
 
-/** Focus on functions. */
 export const FOCUS_FLAG = {
   "--focus NAMES": "only stacks with one of these functions, from its outermost call on",
 } as const;
 
-/** Colors of what is printed. */
 export const COLOR_FLAG = {
   "--color WHEN": "color tables: auto, on a terminal (default), always, never",
 } as const;
 
-/** Overwriting. */
 export const FORCE_FLAG = {
   "-f, --force": "overwrite the file if it exists",
 } as const;
 
-/** Of commands that write recordings. */
+/** The flags of commands that write recordings. */
 export const OUTPUT_FLAGS = {
   "-o, --output FILE": "where the recording goes; - is standard output, in pipe format",
   "--pipe": "write pipe format into the file as well",

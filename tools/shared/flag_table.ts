@@ -12,24 +12,24 @@
  */
 export type FlagTable = Readonly<Record<string, string>>;
 
-/** What the user gave. */
+/** The parsed command line. */
 export interface Flags<B extends string, S extends string> {
-  /** Which flags without a value are there. */
+  /** Flags without a value: whether they are given. */
   readonly on: Readonly<Record<B | "debug" | "help", boolean>>;
-  /** The values of the others, where they are there. */
+  /** Flags with a value: their value, if given. */
   readonly value: Readonly<Record<S, string | undefined>>;
-  /** What is no flag. */
+  /** Arguments that are not flags. */
   readonly operands: readonly string[];
 }
 
-/** The name of a flag without a value, of its key in a table. */
+/** The name in a table key, if the flag has no value. */
 type OnName<K> = K extends `${string}--${infer F}` ? F extends `${string} ${string}` ? never : F
   : never;
 
-/** The name of a flag with a value. */
+/** The name in a table key, if the flag has a value. */
 type ValueName<K> = K extends `${string}--${infer F} ${string}` ? F : never;
 
-/** What the user can give of a table. */
+/** The parsed command line of a flag table. */
 export type FlagsOf<T extends FlagTable> = Flags<OnName<keyof T>, ValueName<keyof T>>;
 
 /** The names of all flags of a table. */
@@ -37,13 +37,13 @@ export type FlagName<T extends FlagTable> = OnName<keyof T> | ValueName<keyof T>
 
 /** A row of a table. */
 export interface FlagRow {
-  /** The letter, without its hyphen. */
+  /** The letter, without hyphen. */
   readonly short: string | undefined;
   /** The name, without hyphens. */
   readonly flag: string;
-  /** What the value is called; `undefined` for a flag without one. */
+  /** The placeholder of the value; `undefined` for a flag without value. */
   readonly value: string | undefined;
-  /** What the flag does. */
+  /** The description. */
   readonly about: string;
 }
 
@@ -56,19 +56,19 @@ export function flagRows(table: FlagTable): FlagRow[] {
   });
 }
 
-/** Flags that do not go together: checked before a command begins. */
+/** A rule about flags that exclude or need others, checked before a command starts. */
 export interface FlagRule<N extends string> {
-  /** If this one is given, */
+  /** The rule applies if this flag is given. */
   readonly flag: N;
-  /** none of these may be. */
+  /** Flags that may not be given with it. */
   readonly excludes?: readonly N[];
-  /** one of these has to be. */
+  /** Flags of which one has to be given with it. */
   readonly needs?: readonly N[];
-  /** Why, where the flags do not say it. */
+  /** The reason, if the flags do not make it obvious. */
   readonly why?: string;
 }
 
-/** What is wrong with the flags that were given; `undefined` if nothing is. */
+/** The message about the first broken rule; `undefined` if none is broken. */
 export function brokenRule(
   rules: readonly FlagRule<string>[],
   given: ReadonlySet<string>,
@@ -85,23 +85,23 @@ export function brokenRule(
   return undefined;
 }
 
-/** What a command says about itself, besides its flags. */
+/** The help text of a command, except its flags. */
 export interface Help {
-  /** What it does, in a line. */
+  /** A description in one line. */
   readonly about: string;
-  /** What may follow its name: a line for each way to call it. */
+  /** The arguments after the name, one line for each form. */
   readonly usage: readonly string[];
-  /** Paragraphs about what it reads and prints. */
+  /** Paragraphs before the flags: input and output. */
   readonly text: string;
-  /** Paragraphs that come after the flags. */
+  /** Paragraphs after the flags. */
   readonly notes?: string;
-  /** Lines that can be pasted into a shell. */
+  /** Example command lines. */
   readonly examples: readonly string[];
-  /** What the exit codes mean; 2 is wrong usage everywhere. */
+  /** Exit codes except 2, which is wrong usage in all commands. */
   readonly exit: string;
 }
 
-/** What has a help text. */
+/** A command that has a help text. */
 export interface Described {
   readonly name: string;
   readonly help: Help;
@@ -111,16 +111,16 @@ export interface Described {
 /** Maximum length of a line. */
 const COLUMNS = 100;
 
-/** The column in which texts of flags begin. */
+/** The column of flag descriptions. */
 const ABOUT = 25;
 
-/** How a command is called: `perfdata funcs [flags] [FILE]`. */
+/** Usage lines: `perfdata funcs [flags] [FILE]`. */
 export function usageLines({ name, help }: Described): string[] {
   const call = name === "perfdata" ? name : `perfdata ${name}`;
   return help.usage.map((usage) => `${call} ${usage}`);
 }
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export function helpText(described: Described): string {
   const { name, help: { about, text, notes, examples, exit }, flags } = described;
   const parts = [
@@ -136,7 +136,7 @@ export function helpText(described: Described): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-/** A flag with its value, as a user writes it. */
+/** A flag with its value, as typed. */
 export function flagText({ short, flag, value }: FlagRow): string {
   return `${short === undefined ? "" : `-${short}, `}--${flag}${
     value === undefined ? "" : ` ${value}`
@@ -150,7 +150,7 @@ function flagLines(row: FlagRow): string[] {
   return [first, ...lines.map((line) => " ".repeat(ABOUT) + line)];
 }
 
-/** Fills lines with words; a list that is longer than a line is broken after commas. */
+/** Wraps text into lines. If a list does not fit into a line, it breaks after commas. */
 export function filled(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = "";

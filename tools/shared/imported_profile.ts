@@ -1,4 +1,4 @@
-/** Profiles of other tools, read like recordings. */
+/** Reads profiles of other tools like recordings. */
 import { filterProfile, type ImportedKind, importProfile, type Profile } from "@perfdata/profile";
 import { complain, InputError, Progress, UsageError } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
@@ -9,11 +9,11 @@ import { nameFilters, parseNumbers } from "./sample_flags.ts";
 
 type ImportFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 
-/** An input that is a profile of another tool. */
+/** An opened profile of another tool. */
 type ImportedInput = OpenedInput & { readonly kind: ImportedKind };
 
 /**
- * Reads a profile of another tool, of which the samples are chosen that flags ask for.
+ * Reads a profile of another tool, and applies the sample filters.
  *
  * @throws {InputError} If no sample is left.
  */
@@ -30,7 +30,7 @@ export async function readImportedProfile(
   return { profile, isWhole: true, isPt: false, isImported: true };
 }
 
-/** Reads a profile of another tool, whatever names samples have. */
+/** Reads a profile of another tool, and applies the sample filters except those by name. */
 export async function importedProfile(
   tool: string,
   name: string,

@@ -1,11 +1,12 @@
-/** The text of x86 instructions, by iced-x86. */
+/** Formats x86 instructions with iced-x86. */
 import type { InsnText } from "@perfdata/pt/decode";
 import { complain } from "./cli.ts";
 
 /**
- * Texts of instructions in the syntax of objdump; without them where the disassembler cannot be loaded.
+ * Loads the formatter for instructions in the syntax of objdump. Returns `undefined` if iced-x86
+ * cannot be loaded.
  *
- * @param tool Who says so; another thread does without it.
+ * @param tool The command's name, to report that. Workers omit it.
  */
 export async function insnText(tool?: string): Promise<InsnText | undefined> {
   try {

@@ -1,4 +1,4 @@
-/** ELF files of code that compilers made at run time: `convert --jit`. */
+/** `convert --jit`: writes ELF files for code of just-in-time compilers. */
 import {
   findJitdumps,
   InjectJit,
@@ -12,7 +12,7 @@ import { SymbolsError } from "@perfdata/symbols/resolver";
 import { openBinaryFile } from "@perfdata/symbols/files";
 import { about, complain, InputError } from "./cli.ts";
 
-/** Writes the files beside the jitdump files, and says where they are. */
+/** Writes ELF files beside the jitdump files, and prints their location. */
 export async function injectJit(
   tool: string,
   name: string,
@@ -41,7 +41,7 @@ export async function injectJit(
         }
         if (bytes !== undefined) writeWhole(file.path, bytes, force);
         const { ino, dev } = Deno.statSync(file.path);
-        // As glibc's gnu_dev_major and gnu_dev_minor part a number.
+        // Split the device number like glibc's gnu_dev_major and gnu_dev_minor.
         injected.push({
           ...file,
           ino: BigInt(ino ?? 0),
@@ -66,7 +66,7 @@ export async function injectJit(
   return new InjectJit(reader, injections);
 }
 
-/** Writes a file; one that has the same bytes already stays. */
+/** Writes a file, unless it already has the same bytes. */
 function writeWhole(path: string, bytes: Uint8Array, force: boolean): void {
   if (isSame(path, bytes)) return;
   about(path, () => {

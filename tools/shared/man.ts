@@ -1,21 +1,18 @@
-/** Manual pages, made of the tables of commands. */
+/** Manual pages, generated from the tables of commands. */
 import { type Described, filled, flagRows, flagText, usageLines } from "./flag_table.ts";
 
-/** What a page is of. */
+/** The contents of a manual page. */
 export interface ManPage extends Described {
-  /** The version, for the foot of the page. */
+  /** The version in the footer. */
   readonly version: string;
-  /** Other pages. */
+  /** Names of other pages. */
   readonly seeAlso: readonly string[];
 }
 
-/** Lines of a list that are longer than this are broken. */
+/** Maximum line length in lists. */
 const COLUMNS = 75;
 
-/**
- * The page in the language of `man`: what stands in the help text, in the sections that readers of manual
- * pages expect.
- */
+/** Generates a manual page in troff: the help text, in the usual sections of manual pages. */
 export function manPage(page: ManPage): string {
   const { name, help, flags, version, seeAlso } = page;
   const title = name === "perfdata" ? name : `perfdata-${name}`;
@@ -27,7 +24,7 @@ export function manPage(page: ManPage): string {
   const section = (title: string, lines: readonly string[]) => [`.SH ${title}`, ...lines];
   return [
     `.TH ${title.toUpperCase().replaceAll("-", "\\-")} 1 "" "perfdata ${version}"`,
-    // Words of flags are not broken at the ends of lines.
+    // Disable hyphenation, so that flags are not split.
     ".nh",
     ".ad l",
     ...section("NAME", [`${plain(title)} \\- ${plain(help.about)}`]),
@@ -45,7 +42,7 @@ export function manPage(page: ManPage): string {
   ].join("\n") + "\n";
 }
 
-/** Paragraphs; one that has columns keeps its lines. */
+/** Paragraphs of a text. A paragraph with columns keeps its lines. */
 function paragraphs(text: string): string[] {
   return text.trim().split(/\n{2,}/).flatMap((block) => {
     const lines = block.split("\n");
@@ -55,16 +52,16 @@ function paragraphs(text: string): string[] {
   });
 }
 
-/** Lines as they are. */
+/** Lines that troff does not fill. */
 function literal(lines: readonly string[]): string[] {
   return [".PP", ".nf", ...lines.map(plain), ".fi"];
 }
 
-/** A line of text in which nothing is a request or an escape sequence. */
+/** A text line with troff requests and escape sequences quoted. */
 function plain(line: string): string {
   const text = line.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("'", "\\(aq")
     .replaceAll("`", "\\(ga").replaceAll("^", "\\(ha").replaceAll("~", "\\(ti")
-    // Not every troff reads UTF-8.
+    // Some troffs do not read UTF-8.
     .replace(
       /[^ -~]/gu,
       (character) =>

@@ -1,4 +1,4 @@
-/** The error for a file that was given as a symbol bundle and is not one. */
+/** The error for a file that was given as a symbol bundle but is something else. */
 import { type FileKind, fileKind, KIND_BYTES } from "@perfdata/format/constants";
 import { InputError } from "./cli.ts";
 
@@ -13,7 +13,7 @@ function kindOf(path: string): FileKind | undefined {
   }
 }
 
-/** Whether a file is a recording, or is a directory, as `perf record --kcore` makes it. */
+/** Whether a file is a recording, or a directory, as `perf record --kcore` creates it. */
 export function isRecording(path: string): boolean {
   try {
     if (Deno.statSync(path).isDirectory) return true;
@@ -23,10 +23,10 @@ export function isRecording(path: string): boolean {
   return kindOf(path) === "recording";
 }
 
-/** Whether a file is an archive, as perf archive makes it: tar, perhaps compressed. */
+/** Whether a file is a tar archive, perhaps compressed, as `perf archive` creates it. */
 export function isArchive(path: string): boolean {
   const kind = kindOf(path);
-  // Of compressed files, the name says whether they are archives.
+  // For compressed files, the name decides.
   return kind === "tar" ||
     (isCompression(kind) && /\.(tar\.\w+|t[bgx]z2?)$/.test(path));
 }
@@ -34,7 +34,7 @@ export function isArchive(path: string): boolean {
 const isCompression = (kind: FileKind | undefined): boolean =>
   kind === "gzip" || kind === "bzip2" || kind === "xz" || kind === "zstd";
 
-/** What is wrong with a file that was named as a bundle: it may be a recording, or an archive. */
+/** The error for a file that is no bundle: it may be a recording or an archive. */
 export function notBundle(path: string, error: Error): InputError {
   const message = isArchive(path)
     ? `${path}: is an archive, as perf archive makes it, not a symbol bundle: commands that have ` +

@@ -1,10 +1,10 @@
-/** Reads a recording once more, to say why nothing of it is left. */
+/** Reads a recording again to find out why no data is left. */
 import { isRandomAccess } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import type { GivenFilters, WhyNothingOptions } from "@perfdata/report/figures";
 
-/** Asks a file once more; `undefined` of a stream. */
+/** Reads a file again; returns `undefined` for streams. */
 async function onceMore<T>(
   file: string,
   ask: (reader: PerfDataReader) => Promise<T>,
@@ -19,13 +19,13 @@ async function onceMore<T>(
   }
 }
 
-/** Says in a few words why no sample passes: which filter matches nothing, and what there is. */
+/** The reason why no sample passes: the filter that matches nothing, and the values that exist. */
 export async function whyNothing(
   file: string,
   filters: GivenFilters,
   names: WhyNothingOptions["names"] = {},
 ): Promise<string> {
-  // Imported here, since only a filter that matches nothing needs them.
+  // Imported here because only filters that match nothing need it.
   const { whyNothing } = await import("@perfdata/report/figures");
   const { levenshteinDistance } = await import("@std/text");
   const near = (wanted: string) => {
@@ -36,13 +36,13 @@ export async function whyNothing(
     await whyNothing(undefined, filters, { names, near });
 }
 
-/** Why a recording has no samples though nothing was filtered, as the end of a line. */
+/** The reason why an unfiltered recording has no samples, as the end of a line. */
 export async function whyNoSamples(file: string): Promise<string> {
   const { whyNoSamples } = await import("@perfdata/report/figures");
   return await onceMore(file, whyNoSamples) ?? "";
 }
 
-/** Why a recording has no accesses to memory, as a line without its name. */
+/** The reason why a recording has no memory accesses, as a line without the file name. */
 export async function whyNoAccesses(file: string, recordedBy: string): Promise<string> {
   const why = await whyNoSamples(file);
   return `no samples with data sources${

@@ -1,4 +1,4 @@
-/** Cleans up before a signal ends the process. */
+/** Runs cleanup functions before a signal ends the process. */
 
 const SIGNALS: readonly (readonly [Deno.Signal, number])[] = Deno.build.os === "windows"
   ? [["SIGINT", 2]]
@@ -6,18 +6,19 @@ const SIGNALS: readonly (readonly [Deno.Signal, number])[] = Deno.build.os === "
 
 const actions: (() => void)[] = [];
 
-/** How long threads that were told to end may still do what they had begun, in milliseconds. */
+/** Milliseconds that worker threads get to finish their current step. */
 const LAST_MOMENT = 20;
 
 function putInOrder(): void {
-  // What began last is put in order first.
+  // Run in reverse order of registration.
   for (const action of actions.toReversed()) action();
 }
 
 const LISTENERS = SIGNALS.map(([signal, number]) =>
   [signal, () => {
     putInOrder();
-    // Files that have no name yet are removed by a listener of their own; and a thread may have begun one.
+    // Listeners of their own remove files that were not committed. A worker may also have created a
+    // file meanwhile, so clean up twice.
     setTimeout(() => {
       putInOrder();
       Deno.exit(128 + number);
@@ -25,7 +26,10 @@ const LISTENERS = SIGNALS.map(([signal, number]) =>
   }] as const
 );
 
-/** Does something before a signal ends the process, twice at least, until this is disposed of. */
+/**
+ * Runs a function before a signal ends the process, twice at least. Disposing the result
+ * unregisters it.
+ */
 export function onSignals(action: () => void): Disposable {
   if (actions.length === 0) {
     for (const [signal, listener] of LISTENERS) Deno.addSignalListener(signal, listener);

@@ -1,21 +1,22 @@
-/** Opens the input of a command that shows samples: a recording, or a profile of another tool. */
+/** Opens the input of a command that shows samples: a recording, or another tool's profile. */
 import { type ByteSource, ForwardReader, isRandomAccess, putBack } from "@perfdata/format/bytes";
 import { fileKind } from "@perfdata/format/constants";
 import { type OpenOptions, openSource } from "@perfdata/format/files";
 import type { ImportedKind } from "@perfdata/profile";
 
-/** An input that was opened. */
 export interface OpenedInput {
-  /** All of it. */
+  /** The whole input. */
   readonly source: ByteSource;
-  /** The kind of a profile of another tool; `undefined` for all else. */
+  /** The kind of another tool's profile; `undefined` for other input. */
   readonly kind: ImportedKind | undefined;
 }
 
-/** Bytes of the magic number of a recording. */
+/** Size of a recording's magic number in bytes. */
 const MAGIC_BYTES = 8;
 
-/** Opens a file, or standard input for `-`, and tells by its first bytes whether it is a profile of another tool. */
+/**
+ * Opens a file, or standard input for `-`, and detects other tools' profiles by their first bytes.
+ */
 export async function openInput(name: string, options: OpenOptions = {}): Promise<OpenedInput> {
   const source = openSource(name, options);
   const reader = new ForwardReader(source);
@@ -32,7 +33,7 @@ export async function openInput(name: string, options: OpenOptions = {}): Promis
   return { source: isRandomAccess(source) ? source : putBack(source, start), kind };
 }
 
-/** Whether a file is a profile of another tool. */
+/** Whether a file is another tool's profile. */
 export async function isImported(name: string): Promise<boolean> {
   return name !== "-" && (await openInput(name)).kind !== undefined;
 }

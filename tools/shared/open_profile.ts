@@ -1,4 +1,4 @@
-/** Shared by commands that show stacks: the choice of samples, names, and the line about trust. */
+/** Shared by commands that show stacks: sample filters, names, and the line about trust. */
 import { collect } from "@perfdata/perfdata/collect";
 import { misleadingLines, remedyText, trustLines } from "@perfdata/report/trust";
 import {
@@ -55,54 +55,59 @@ import { openInput } from "./open_input.ts";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
 
-/** What the user gave of the flags of a profile. */
+/** The parsed flags of commands that read a profile. */
 type ProfileFlags = FlagsOf<typeof PROFILE_FLAGS>;
 
-/** A profile that was read, and what is left to say. */
+/** A profile, with details for messages and annotation. */
 export interface ReadProfile {
-  /** The profile. */
   readonly profile: Profile;
   /** Whether all of the recording could be read. */
   readonly isWhole: boolean;
-  /** Whether it is of Intel PT: what ran, with durations, instead of samples. */
+  /** Whether the profile is of Intel PT: executed stacks with durations, not samples. */
   readonly isPt: boolean;
-  /** Whether another tool made it. */
+  /** Whether another tool wrote it. */
   readonly isImported?: boolean;
-  /** What it was made of, where it is not of calls of Intel PT: objects have the same numbers in both. */
+  /**
+   * The engine and symbols that made the profile; objects have the same numbers in both. Absent for
+   * calls of Intel PT.
+   */
   readonly source?: {
     readonly engine: Pick<Engine, "reader" | "recorded"> & { readonly places: AddressedPlaces };
     readonly resolver: SymbolResolver;
   };
 }
 
-/** What of a recording is read into a profile. */
+/** Options of {@link readProfile}. */
 interface ReadProfileOptions extends ProfileOptions {
-  /** Whether lines and inlined calls are wanted. */
+  /** Whether to read source lines and inlined calls. */
   readonly debugInformation: boolean;
   /** Letters of `--itrace`: samples are made of Intel PT. */
   readonly itrace?: string | undefined;
-  /** Whether Intel PT is asked for; it is taken as well where a file has no samples. */
+  /** Whether to read Intel PT. If the file has no samples, Intel PT is read anyway. */
   readonly pt?: boolean;
-  /** Whether a profile of Intel PT has the time of each stack, instead of sums. */
+  /** Whether a profile of Intel PT has the time of each stack, not sums. */
   readonly timeline?: boolean;
   /**
-   * Called with the bytes of the recording that were read since the call before, and how many more there
-   * are to read than was known.
+   * Called with the bytes of the recording that were read since the previous call, and the number
+   * of further bytes that turned up.
    */
   readonly progress?: (bytes: number, more?: number) => void;
-  /** Called while Intel PT is decoded, which waits for it. */
+  /** Called during decoding of Intel PT, which awaits it. */
   readonly decoded?: DecodedBytes;
-  /** Called while functions are named. */
+  /** Called while addresses are symbolized. */
   readonly named?: LookUpProgress;
-  /** Turns of the event loop while the recording is read and named, for a program that does more than that. */
+  /**
+   * Yields to the event loop while the recording is read and symbolized, for programs with other
+   * work.
+   */
   readonly turns?: EventLoopTurns;
 }
 
 /**
- * Reads the samples of a recording with their stacks, and names them. What could not be resolved or
- * read is reported.
+ * Reads the samples of a recording with symbolized stacks. Prints what could not be resolved or
+ * read.
  *
- * @param tool Name of the command, for messages.
+ * @param tool The command's name, for messages.
  * @throws {InputError} If no sample is left.
  */
 export async function readProfile(
@@ -170,18 +175,18 @@ export async function readProfile(
   return { profile, isWhole, isPt: false, source: { engine, resolver } };
 }
 
-/** The samples of a recording, without names. */
+/** The samples of a recording, not symbolized. */
 interface CollectedSamples {
   readonly engine: Engine;
   readonly consumer: SampleCollector;
-  /** The symbols to name them with: those that stacks were unwound with, or opened now. */
+  /** The resolver that stacks were unwound with, or a new one. */
   readonly symbols: () => Promise<SymbolResolver>;
   readonly progress: Progress;
   /** What the samples of Intel PT were made of. */
   readonly itraced: Itraced | undefined;
 }
 
-/** Goes through a recording. */
+/** Reads all records of a recording. */
 async function collectSamples(
   tool: string,
   name: string,
@@ -202,7 +207,7 @@ async function collectSamples(
     });
   const plain = itraced?.source ?? input;
   const opened = turns !== undefined && isRandomAccess(plain) ? turns.source(plain) : plain;
-  // What context switches look like is said at the end of a file.
+  // The sample format of context switches is in the feature sections at the end of the file.
   const source = weight !== "period"
     ? await (await import("@perfdata/format/records")).featuresFirst(opened)
     : opened;
@@ -216,7 +221,7 @@ async function collectSamples(
     weight,
     filter: isTime ? filter : undefined,
     lines: debugInformation,
-    // The report counts addresses.
+    // `--verbose` reports addresses, so collect them all.
     unmapped: options.unmapped === true || flags.on.verbose,
   });
   const consumer = new SampleCollector(how);
@@ -250,7 +255,7 @@ async function collectSamples(
   return { engine, consumer, symbols, progress, itraced };
 }
 
-/** What is said of a recording that has no samples, or none that were asked for. */
+/** The error for a recording without samples, or without samples that pass the filters. */
 async function noSamples(name: string, flags: ProfileFlags, isSound: boolean): Promise<Error> {
   const chooses = choosesSamples(flags);
   if (!chooses && isSound) {
@@ -260,7 +265,7 @@ async function noSamples(name: string, flags: ProfileFlags, isSound: boolean): P
   return new InputError(`${name}: no samples${why}`);
 }
 
-/** A profile of the Intel PT of a recording. */
+/** Reads a profile from the Intel PT of a recording. */
 async function ptProfileOf(
   tool: string,
   name: string,
@@ -295,18 +300,19 @@ export async function hasOnlyPt(name: string): Promise<boolean> {
   return true;
 }
 
-/** The recording as its profile calls it: the name of the file without its directories. */
+/** The title of a recording: its file name without directories. */
 export function titleOf(name: string): string {
   return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
 }
 
 /**
- * Chooses the event that a command shows which has room for one, and says which events are left out if
- * nobody has chosen it.
+ * Chooses the event for commands that show one. Prints the events that are left out if the user did
+ * not choose.
  *
- * @param tool Name of the command.
+ * @param tool The command's name, for messages.
  * @param name The recording.
- * @param choice `wanted`: what `--event` says. `hasAll`: other events can be chosen in what is shown.
+ * @param choice `wanted`: the value of `--event`. `hasAll`: whether the view lets users switch
+ * events.
  * @throws {InputError} If there is no event of that name.
  */
 export function chosenEvent(
@@ -344,7 +350,7 @@ function reportOtherEvents(tool: string, name: string, { profile, event }: Chose
   );
 }
 
-/** Writes to a file, which gets its name when all is written, or to standard output for `-`. */
+/** Writes chunks to a file, which gets its name at the end, or to standard output for `-`. */
 export async function writeChunks(
   path: string,
   force: boolean,
@@ -353,7 +359,7 @@ export async function writeChunks(
   let bytes = 0;
   const progress = progressOf(path === "-" ? "writing" : path, undefined);
   using file = path === "-" ? undefined : about(path, () => newFile(path, { force }));
-  // Some formats have nothing to write before all is made.
+  // Update progress for formats that write nothing until the end.
   progress.add(0);
   for await (const chunk of chunks) {
     if (file === undefined) writeOut(chunk);

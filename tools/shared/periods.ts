@@ -1,8 +1,8 @@
-/** Messages of several commands about sums of periods. */
+/** Messages about sums of periods. */
 import { roundedPeriods } from "@perfdata/session";
 import { complain } from "./cli.ts";
 
-/** Says where periods are too large to be exact. */
+/** Reports sums of periods that are too large to be exact. */
 export function complainRounded(
   tool: string,
   name: string,

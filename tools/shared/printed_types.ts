@@ -1,4 +1,4 @@
-/** `annotate --data-type`: types of data with the samples of each field. */
+/** `annotate --data-type`: prints data types with the samples of each field. */
 import {
   countTypes,
   DataTypes,
@@ -17,25 +17,24 @@ import { dataDecoder } from "./data_decoder.ts";
 import { type codeFiles, objectCode } from "./pt_input.ts";
 import { writeStyled } from "./styled.ts";
 
-/** The recording, and what of it is printed. */
+/** Inputs of {@link printTypes}. */
 export interface ShownTypes {
-  /** Its name. */
+  /** The recording. */
   readonly name: string;
-  /** Its samples. */
   readonly profile: Profile;
-  /** Number of the event. */
+  /** The number of the event. */
   readonly event: number;
-  /** What they were made of. */
+  /** The engine and symbols of the profile. */
   readonly source: ReadProfile["source"];
-  /** Where code is read. */
+  /** Flags that locate code files. */
   readonly files: Parameters<typeof codeFiles>[1];
-  /** The type that is asked for; all if it is `undefined`. */
+  /** The type to print; `undefined` for all. */
   readonly wanted: string | undefined;
-  /** Whether lines of JSON are wanted. */
+  /** Whether to print JSON. */
   readonly json: boolean;
 }
 
-/** What finds types of data for the code of a recording. */
+/** Opens the data type finder for the code of a recording. */
 export async function dataTypesOf(
   name: string,
   { engine, resolver }: {
@@ -55,7 +54,6 @@ export async function dataTypesOf(
   return new DataTypes(resolver, code, decoder);
 }
 
-/** Prints types of data. */
 export async function printTypes(shown: ShownTypes): Promise<void> {
   const { name, profile, event, source, files, wanted, json } = shown;
   if (source === undefined) throw new InputError(`${name}: no code is known`);
@@ -84,7 +82,7 @@ export async function printTypes(shown: ShownTypes): Promise<void> {
   reportUnknownTypes("annotate", name, counts.unknown);
 }
 
-/** Says of which share of the samples the type is known, and why not of the others. */
+/** Reports the share of samples with a known type, and the reasons for the others. */
 export function reportUnknownTypes(tool: string, name: string, unknown: UnknownTypes): void {
   complain(`${tool}: ${name}: ${unknownTypesText(unknown)}`);
 }

@@ -1,4 +1,4 @@
-/** Tables of recordings, as `export parquet` wrote them, read as one recording. */
+/** Reads the tables of `export parquet` as one recording. */
 import { filterProfile, type Profile } from "@perfdata/profile";
 import { profileOfTables } from "@perfdata/tables";
 import { complain, InputError, UsageError } from "./cli.ts";
@@ -12,7 +12,7 @@ import { tableFolders } from "./table_folders.ts";
 type TablesFlags = FlagsOf<typeof SAMPLE_FLAGS & typeof SYMBOL_FLAGS>;
 
 /**
- * Reads the profile of a directory of tables.
+ * Reads the profile of a directory of tables, and applies the sample filters.
  *
  * @throws {InputError} If no sample is left.
  */
@@ -29,7 +29,9 @@ export async function readTablesProfile(
   return { profile, isWhole: true, isPt: false };
 }
 
-/** Reads the profile of a directory of tables, whatever names samples have. */
+/**
+ * Reads the profile of a directory of tables, and applies the sample filters except those by name.
+ */
 export async function tablesProfile(
   folder: string,
   { value }: TablesFlags,

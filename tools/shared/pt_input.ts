@@ -1,4 +1,4 @@
-/** Shared by commands that decode Intel PT: opening a trace, finding code, reporting errors. */
+/** Shared by commands that decode Intel PT: opens traces, locates code, reports errors. */
 import {
   type ByteSource,
   isRandomAccess,
@@ -39,13 +39,13 @@ import { about, complain, Complaints, InputError } from "./cli.ts";
 import { symbolFiles } from "./symbol_flags.ts";
 import { notBundle } from "./not_bundle.ts";
 
-/** The copy of the kernel's memory in a directory that `perf record --kcore` made. */
+/** The path of the kernel memory copy in a directory of `perf record --kcore`. */
 const KCORE = "kcore_dir/kcore";
 
 /**
- * The memory that `--image` names, and what `perf record --kcore` copied.
+ * The memory images of `--image`, and the copy by `perf record --kcore`.
  *
- * @throws {InputError} If a file is not one of memory.
+ * @throws {InputError} If a file is not a memory image.
  */
 export function imagesOf(
   text: string | undefined,
@@ -53,7 +53,7 @@ export function imagesOf(
   recorder?: CodeRecorder,
 ): MemoryImage[] {
   const images = namedImages("image", text);
-  // What "perf record --kcore" copied.
+  // The copy by `perf record --kcore`.
   const kcore = `${recording}/${KCORE}`;
   try {
     if (Deno.statSync(kcore).isFile) {
@@ -69,9 +69,9 @@ export function imagesOf(
 }
 
 /**
- * The memory that `--image` or `--guest-image` names.
+ * Opens the memory images in the value of `--image` or `--guest-image`.
  *
- * @throws {InputError} If a file is not one of memory.
+ * @throws {InputError} If a file is not a memory image.
  */
 export function namedImages(flag: string, text: string | undefined): MemoryImage[] {
   return (text?.split(",") ?? []).flatMap((part) => {
@@ -96,10 +96,10 @@ function imagesIn(
   }
 }
 
-/** Whether a recording has Intel PT. Most that have none are recognized by their beginning. */
+/** Whether a recording has Intel PT. Usually its header suffices to tell that it has none. */
 export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  // Not every writer of files sets the feature.
+  // Some writers do not set the feature.
   const mayHave = !reader.isPipe && (reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
         reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0)) ||
     await announcesIntelPt(reader);
@@ -109,7 +109,7 @@ export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
   return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
 }
 
-/** Whether the records before the first that was measured say that there is Intel PT. */
+/** Whether the records before the first sample announce Intel PT. */
 async function announcesIntelPt(reader: PerfDataReader): Promise<boolean> {
   const collector = new AuxCollector(reader, { diagnostics: () => {} });
   for await (const batch of reader.batches()) {
@@ -123,15 +123,14 @@ async function announcesIntelPt(reader: PerfDataReader): Promise<boolean> {
   return false;
 }
 
-/** A stream that was looked into: all that came is read once more. */
+/** A source after a look at its first records. It still delivers all bytes. */
 export interface SeenAhead {
-  /** The recording; one with Intel PT is held, so that it can be read at any place. */
+  /** The recording. A stream with Intel PT is buffered to make it seekable. */
   readonly source: ByteSource;
-  /** Whether it has Intel PT. */
   readonly hasIntelPt: boolean;
 }
 
-/** Looks into a recording: a stream only as far as it takes to know whether Intel PT will come. */
+/** Detects Intel PT in a recording. Reads only the first records of a stream. */
 export async function lookAhead(source: ByteSource): Promise<SeenAhead> {
   if (isRandomAccess(source)) return { source, hasIntelPt: await isIntelPt(source) };
   const seen: Uint8Array[] = [];
@@ -148,7 +147,7 @@ export async function lookAhead(source: ByteSource): Promise<SeenAhead> {
       await PerfDataReader.open(first, { diagnostics: () => {} }),
     );
   } catch (error) {
-    // Who reads it says what is wrong with it.
+    // The reader of the recording reports this error.
     if (!(error instanceof PerfDataError)) throw error;
     announced = false;
   }
@@ -176,22 +175,22 @@ export async function lookAhead(source: ByteSource): Promise<SeenAhead> {
   return { source: whole, hasIntelPt: await isIntelPt(whole) };
 }
 
-/** A trace, and what is wrong with its recording. */
+/** A trace, and the errors in its recording. */
 export interface OpenedPt {
   readonly trace: PtTrace;
   readonly complaints: Complaints;
 }
 
-/** How a recording with Intel PT is opened. */
+/** Options of {@link openPt}. */
 interface OpenHow extends Omit<OpenPtOptions, "diagnostics" | "aux"> {
-  /** Its bytes, if a part of them was read. */
+  /** The bytes, if a part of them has been read. */
   readonly opened?: ByteSource | undefined;
 }
 
 /**
- * Opens a recording with Intel PT and reads all of its records.
+ * Opens a recording with Intel PT, and reads all its records.
  *
- * @param tool Name of the command, for messages.
+ * @param tool The command's name, for messages.
  * @throws {InputError} If it has no Intel PT.
  */
 export async function openPt(
@@ -214,13 +213,13 @@ export async function openPt(
   return { trace, complaints };
 }
 
-/** Opens a recording that another thread has opened, and says what is wrong with it. */
+/** Opens a recording in a worker. The first thread has reported its errors. */
 export async function openPtAgain(name: string, code: OpenPtOptions["code"]): Promise<PtTrace> {
   const diagnostics = () => {};
   return await PtTrace.open(await held(openSource(name)), { diagnostics, code });
 }
 
-/** Where the files with the code of a recording are: in a bundle, or on this machine. */
+/** Locates the code files of a recording: in a bundle, or on this machine. */
 export async function codeFiles(
   machine: RecordedMachine | undefined,
   { symfs, symbols, vmlinux, "guest-vmlinux": guestVmlinux, guestmount }: {
@@ -254,7 +253,7 @@ export async function codeFiles(
   }
 }
 
-/** Reads the code of objects of a recording: from a bundle, from files, from copies of the kernel's memory. */
+/** Opens the code of a recording's objects: from a bundle, files or kernel memory copies. */
 export async function objectCode(
   machine: RecordedMachine | undefined,
   where: Parameters<typeof codeFiles>[1],
@@ -264,7 +263,7 @@ export async function objectCode(
   return new ObjectCodeReader(files, [...imagesOf(undefined, name), ...bundledKcore(where, files)]);
 }
 
-/** The copy of the kernel's memory in a bundle. */
+/** The kernel memory copy in a bundle. */
 function bundledKcore(
   { symbols }: Parameters<typeof codeFiles>[1],
   files: CodeFiles,
@@ -274,8 +273,8 @@ function bundledKcore(
 }
 
 /**
- * Where the code of a recording is: in the files of its binaries, or in `images`; of guests, in `guest`, or in the file
- * that `--guest-vmlinux` names.
+ * Opens the code for decoding: binaries and `images`; for guests, `guest` or the file of
+ * `--guest-vmlinux`.
  */
 export async function codeOf(
   recorded: RecordedMachine,
@@ -291,12 +290,12 @@ export async function codeOf(
   };
 }
 
-/** What is to be said where the kernel's code is that of its file. */
+/** The note if the kernel's code comes from its file, not from a memory copy. */
 export const KERNEL_FILE_NOTE =
   "code of the kernel is that of its file, before it changed itself: " +
   '"perf record --kcore" copies what ran';
 
-/** Says whose names nothing verifies, and their share of all places. */
+/** Reports objects whose names no build id verifies, and their share of all places. */
 function reportUnverifiedPlaces(about: string, names: PtNames): void {
   const paths = names.unverified;
   if (paths.length === 0) return;
@@ -311,21 +310,20 @@ function reportUnverifiedPlaces(about: string, names: PtNames): void {
   );
 }
 
-/** Where what is missing of a trace was counted. */
+/** The inputs of {@link reportLoss}. */
 export interface TraceLoss {
-  /** What was decoded. */
+  /** Counts of the decoding. */
   readonly counts: PtCounts;
-  /** The trace. */
   readonly trace: PtTrace;
   /** Its places, if they were named. */
   readonly names?: PtNames;
-  /** What was damaged. */
+  /** Errors in the recording. */
   readonly complaints: Complaints;
-  /** Whether its times are not shown. */
+  /** Whether the output has no times. */
   readonly timeless?: boolean;
 }
 
-/** Reports what is missing; returns the exit code. */
+/** Prints what could not be decoded, and returns the exit code. */
 export function reportLoss(
   tool: string,
   name: string,

@@ -1,4 +1,4 @@
-/** `pt --packets`: what ran, from packets alone. */
+/** `pt --packets`: shows what packets tell without code. */
 import {
   type CallFilter,
   decodePt,
@@ -13,21 +13,21 @@ import { type PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
 import { markedName } from "@perfdata/profile";
 import { visible } from "@perfdata/format/bytes";
 
-/** Rows of the table of addresses where `--limit` says nothing. */
+/** Rows of the address table without `--limit`. */
 const ROWS = 40;
 
-/** What is decoded, and what is printed of it. */
+/** Inputs of {@link packetLines}. */
 export interface PacketsWish {
   readonly trace: PtTrace;
   readonly names: PtNames;
   readonly filter: CallFilter;
   readonly options: DecodePtOptions;
   readonly json: boolean;
-  /** Rows of the table of addresses at most. */
+  /** Maximum rows of the address table. */
   readonly limit: number | undefined;
 }
 
-/** Lines of a table: the columns after `left` are to the left. */
+/** Formats a table. The first `left` columns are right-aligned, the others left-aligned. */
 function* table(cells: readonly (readonly string[])[], left: number): Generator<string> {
   const widths = (cells[0] ?? []).map((_, i) =>
     Math.min(60, Math.max(...cells.map((row) => row[i]?.length ?? 0)))
@@ -40,7 +40,7 @@ function* table(cells: readonly (readonly string[])[], left: number): Generator<
   }
 }
 
-/** Decodes packets alone, and gives the lines that are printed. */
+/** Decodes packets alone, and returns the lines to print. */
 export async function packetLines(
   wish: PacketsWish,
 ): Promise<{ lines: string[]; counts: PtCounts; note: string }> {

@@ -1,4 +1,4 @@
-/** `script --itrace`: samples made from Intel PT, together with the recorded ones. */
+/** `script --itrace`: prints samples synthesized from Intel PT together with recorded ones. */
 import {
   type AddedText,
   asksFor,
@@ -45,17 +45,16 @@ import { codeReader, reportCode } from "./script_by_windows.ts";
 
 const MODULE = { type: "module" } as const;
 
-/** What `script` was asked for. */
+/** The options of `script` for traces. */
 export interface PtScriptWish {
-  /** What samples are made. */
+  /** The samples to synthesize. */
   readonly itrace: ItraceOptions;
-  /** The fields. */
   readonly wish: FieldWish | undefined;
-  /** Whether times have nanoseconds. */
+  /** Whether to print times with nanoseconds. */
   readonly nanoseconds: boolean;
-  /** Width of objects in a call trace, or 0. */
+  /** Width of the object column in a call trace, or 0. */
   readonly objectWidth: number;
-  /** Records that are not samples, to be printed as well. */
+  /** Other records to print. */
   readonly shown: ShownRecords | undefined;
 }
 
@@ -67,30 +66,27 @@ type ScriptFlags =
     readonly value: Readonly<Record<"jobs", string | undefined>>;
   };
 
-/** Which threads, times and CPUs are wanted; all if nothing is said. */
+/** The sample filter by thread, time and CPU; `undefined` without filter. */
 type Chosen = Awaited<ReturnType<typeof sampleFilter>> | undefined;
 
-/** What another thread is told of what is printed. */
+/** Options for worker threads. */
 export interface PtScriptAbout extends Omit<PtScriptWish, "shown"> {
-  /** The recording. */
   readonly name: string;
-  /** The flags. */
   readonly flags: ScriptFlags;
-  /** Which samples are printed. */
   readonly chosen: Chosen;
 }
 
-/** What samples of a trace are made and printed with. */
+/** The sample synthesizer and the writer. */
 interface PtScript extends PtScriptWhole {
   readonly resolver: Awaited<ReturnType<typeof resolverOf>>;
-  /** How many events write records of PEBS into the trace. */
+  /** The number of events that write PEBS records into the trace. */
   readonly outputs: number;
 }
 
 /**
- * Prepares what samples are made and printed with.
+ * Creates the sample synthesizer and the writer.
  *
- * @throws {InputError} If the recording has not what was asked for.
+ * @throws {InputError} If the recording lacks the trace.
  */
 async function ptScriptOf(
   { name, flags, itrace, wish, nanoseconds, objectWidth, chosen }: PtScriptAbout,
@@ -121,7 +117,7 @@ async function ptScriptOf(
   const event = events.find(({ attr }) => BigInt(attr.type) === aux.intelPt?.pmu_type) ??
     events[0];
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
-  // The events that write records of PEBS into the trace.
+  // Events that write PEBS records into the trace.
   const outputs = [...events.entries()]
     .filter(([, { attr, ids }]) => attr.flags.aux_output && ids.length > 0);
   const ofCode = CODE_FIELDS.some((field) => asksFor(wish, field));
@@ -145,7 +141,7 @@ async function ptScriptOf(
   const options = {
     itrace: outputs.length === 0 ? { ...itrace, pebs: false } : itrace,
     pebs: {
-      // Of one event alone it is known without AUX_OUTPUT_HW_ID.
+      // With only one such event, AUX_OUTPUT_HW_ID is not needed to tell the events apart.
       single: outputs.length === 1 ? outputs[0]?.[0] : undefined,
       counters: sideband.counters,
     },
@@ -162,7 +158,7 @@ async function ptScriptOf(
   return { ...whole, resolver, outputs: outputs.length };
 }
 
-/** Which samples are printed. */
+/** The filter in units of the trace's clock. */
 function filterOf(chosen: Chosen, { origin }: PtClock): SamplesOptions["filter"] {
   const tids = chosen?.tids;
   const time = chosen?.time;
@@ -170,7 +166,7 @@ function filterOf(chosen: Chosen, { origin }: PtClock): SamplesOptions["filter"]
   return { tids, from: origin.since(time[0]), to: origin.since(time[1]) };
 }
 
-/** Opens in another thread what the first one has opened. */
+/** Opens in a worker the recording that the first thread has opened. */
 export async function openPtScript(about: PtScriptAbout): Promise<PtWhole<unknown>> {
   const { name, flags } = about;
   return await ptScriptOf(
@@ -179,7 +175,9 @@ export async function openPtScript(about: PtScriptAbout): Promise<PtWhole<unknow
   );
 }
 
-/** Prints the samples of a recording, whose bytes may be at hand; returns the exit code. */
+/**
+ * Prints the samples of a recording, some of whose bytes may have been read. Returns the exit code.
+ */
 export async function ptScript(
   name: string,
   flags: ScriptFlags,
@@ -238,7 +236,7 @@ export async function ptScript(
   return reportMade(about, script, made, complaints);
 }
 
-/** Says what was left out; returns the exit code. */
+/** Reports what was left out, and returns the exit code. */
 function reportMade(
   { name, itrace }: PtScriptAbout,
   { trace, names, writer, outputs }: PtScript,
@@ -263,7 +261,9 @@ function reportMade(
   return reportLoss("script", name, { counts, trace, names, complaints, timeless });
 }
 
-/** Writes what was recorded beside the trace, in its order of time: see `PtScriptOrder.others`. */
+/**
+ * Creates the writer of recorded samples and records, in order of time: see `PtScriptOrder.others`.
+ */
 async function othersOf(
   { resolver, writer, trace: { clock, engine } }: PtScript,
   rows: ScriptRows,
@@ -289,12 +289,12 @@ async function othersOf(
   };
 }
 
-/** Where samples were recorded, and when. */
+/** Time, thread and address of the recorded samples. */
 function recordedSamples(
   { blocks, count: sampled, shown }: ScriptRows,
   origin: TimeOrigin,
 ): RecordedSamples {
-  // A row that is not a sample is one more; nobody asks for its lists.
+  // Other records take rows too; nothing reads their lists.
   const count = sampled + shown;
   const samples = {
     count,
@@ -319,7 +319,7 @@ function recordedSamples(
   return samples;
 }
 
-/** Writes what `G` and `L` add to samples. */
+/** Writes the call chains and branch stacks that `--itrace` letters `G` and `L` add to samples. */
 function addedText(
   { addedChain, addedBranches }: ItraceOptions,
   writer: PtScriptWriter,
@@ -337,7 +337,7 @@ function addedText(
   };
 }
 
-/** Fields of samples that were recorded: these have no branch stacks of the trace. */
+/** Fields of recorded samples, which have no branch stacks from the trace. */
 function ofRecorded(wish: FieldWish | undefined): FieldWish | undefined {
   if (wish === undefined) return undefined;
   const add = new Set([...wish.add].filter((field) => !field.startsWith("brstack")));

@@ -1,4 +1,4 @@
-/** Profiles of Intel PT: stacks that ran, with their times. */
+/** Profiles of Intel PT: executed stacks with their times. */
 import type { CallWriter } from "@perfdata/export";
 import { ChromeCalls, PerfettoCalls } from "@perfdata/export/traces";
 import { type Profile, ptProfile } from "@perfdata/profile";
@@ -20,25 +20,27 @@ import { resolverOf } from "./symbol_flags.ts";
 import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
 import { ofCpus, ptJobs, ptRows, ptWorkers } from "./pt_workers.ts";
 
-/** Told of bytes that were decoded; decoding goes on when it is done. */
-/** Called with the bytes of the trace that were decoded since the call before, and with all there are. */
+/**
+ * Called with the bytes of the trace that were decoded since the previous call, and the bytes in
+ * total. Decoding continues when the promise resolves.
+ */
 export type DecodedBytes = (bytes: number, all: number) => Promise<void> | void;
 
 type PtFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
 
-/** What a decoded trace is handed on with. */
+/** The result of decoding. */
 interface Decoded {
-  /** Their sums, where they were not taken one by one. */
+  /** Sums of calls, unless calls were delivered one by one. */
   readonly calls: PtCalls | undefined;
   readonly names: PtNames;
   readonly trace: PtTrace;
-  /** What was not decoded, in words. */
+  /** The message about what was not decoded. */
   readonly loss: string | undefined;
-  /** Closes the files, and says what is missing; returns whether nothing is. */
+  /** Closes the files and prints what was not decoded. Returns whether all was. */
   finish(): boolean;
 }
 
-/** Decodes a recording to calls. */
+/** Decodes the calls of a recording. */
 async function decode(
   tool: string,
   name: string,
@@ -46,10 +48,10 @@ async function decode(
   options: {
     readonly tree?: boolean;
     readonly timeline?: boolean;
-    /** How many threads, if it is said. */
+    /** The value of `--jobs`. */
     readonly jobs?: number | undefined;
     readonly decoded?: DecodedBytes | undefined;
-    /** Takes calls that ended, between packets; their names are known. */
+    /** Receives finished calls, between packets, when their names are known. */
     readonly events?: (events: CallEvents, names: PtNames, trace: PtTrace) => void;
   },
 ): Promise<Decoded> {
@@ -84,7 +86,7 @@ async function decode(
   const cpus = chosen?.cpus;
   const wants = ofCpus(cpus);
   const opened = { trace, filter, wants };
-  // Which stack was there when is one thread's.
+  // The timeline is built in one thread.
   const threads = timeline ? 1 : ptJobs(name, options.jobs, bytes);
   const by = events === undefined ? "stacks" : "events";
   const whole = callWhole({ ...opened, ...ptRows(names, by) });
@@ -121,8 +123,8 @@ async function decode(
 }
 
 /**
- * Makes a profile of what ran: time and instructions by stack, or, with `timeline`, which stack was
- * there when.
+ * Reads a profile from a trace: time and instructions by stack, or the sequence of stacks if
+ * `timeline` is set.
  *
  * @throws {InputError} If nothing was decoded.
  */
@@ -160,19 +162,19 @@ export async function readPtProfile(
   return { profile, isWhole };
 }
 
-/** Hands on each call as it ends; returns whether all was decoded. */
+/** Passes on each call when it ends. Returns whether all was decoded. */
 export async function eachPtCall(
   tool: string,
   name: string,
   flags: PtFlags,
   take: (events: CallEvents, names: PtNames, trace: PtTrace) => void,
 ): Promise<boolean> {
-  // Where there are several recordings, each has a thread.
+  // One thread: several recordings have a thread each.
   const { finish } = await decode(tool, name, flags, { events: take, jobs: 1 });
   return finish();
 }
 
-/** Formats that have each call as a slice. */
+/** Formats that show each call as a slice. */
 export type CallFormat = "chrome" | "perfetto";
 
 /** Writes each call as a slice; returns whether all was decoded. */

@@ -1,4 +1,4 @@
-/** `pt --last`, `--around` and `--time`: the part of a trace that is decoded. */
+/** `pt --last`, `--around` and `--time`: selects the part of a trace to decode. */
 import { intAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import {
@@ -13,15 +13,15 @@ import { ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
 import { InputError, UsageError } from "./cli.ts";
 import { parseLength, parseTime } from "./time_flag.ts";
 
-/** What `--around` names, and how far around it. */
+/** The value of `--around`: the center, and the distance to both sides. */
 interface Around {
-  /** An event, or a time. */
+  /** The name of an event, or a time. */
   readonly what: string;
   /** ns. */
   readonly length: bigint;
 }
 
-/** Which part was asked for. */
+/** The parsed flags. */
 export interface PartWish {
   readonly time: TimeRange | undefined;
   /** ns. */
@@ -29,20 +29,20 @@ export interface PartWish {
   readonly around: Around | undefined;
 }
 
-/** Which part it is: ns since the clock's origin. */
+/** The selected part, in ns since the clock's origin. */
 export interface Part {
   readonly from?: number;
   readonly to?: number;
-  /** What is to be said of it. */
+  /** A remark about the part. */
   readonly note?: string;
 }
 
-/** What `--around` calls a snapshot. */
+/** A snapshot in the value of `--around`. */
 const SNAPSHOT = /^snapshot:\d+$/;
-/** Snapshots whose times are said. */
+/** Maximum number of snapshots whose times are printed. */
 const SHOWN = 8;
 
-/** When the snapshots of a recording were taken, in a line; `undefined` if it has none. */
+/** Lists the times of the snapshots in a line; `undefined` if there are none. */
 export function snapshotsText({ aux, clock }: PtTrace): string | undefined {
   const taken = snapshotTimes(aux, clock);
   if (taken.length === 0) return undefined;
@@ -52,10 +52,10 @@ export function snapshotsText({ aux, clock }: PtTrace): string | undefined {
   return `${count}, taken at ${shown}${more}; --around snapshot:1 prints what ran before one`;
 }
 
-/** How far `--around` goes where it does not say. */
+/** The default distance of `--around`, in ns. */
 const AROUND = 5_000_000n;
 
-/** Reads the flags. */
+/** Parses the flags. */
 export function partWish(
   { time, last, around }: Readonly<Record<"time" | "last" | "around", string | undefined>>,
 ): PartWish {
@@ -73,19 +73,19 @@ export function partWish(
   };
 }
 
-/** The samples of each event: how many, and when the last one was. */
+/** Counts the samples of each event, and keeps the time of the last one. */
 export class EventTimes implements Consumer {
-  /** In any order of time. */
+  /** Records in order of time, without the state of the machine. */
   readonly needs = { machine: false } as const;
   readonly #found = new Map<number, { count: number; high: number; low: number }>();
   #engine: Engine | undefined;
 
-  /** Begins with nothing. */
+  /** Stores the engine, whose event names {@link EventTimes.last} needs. */
   start(engine: Engine): void {
     this.#engine = engine;
   }
 
-  /** Takes records in order of time. */
+  /** Counts a run of records in order of time. */
   rows({ count, type, event, timeHi, timeLo }: Run): void {
     for (let i = 0; i < count; i++) {
       if (type[i] !== PERF_RECORD_SAMPLE) continue;
@@ -98,7 +98,7 @@ export class EventTimes implements Consumer {
     }
   }
 
-  /** The last sample of an event, and how many there are. */
+  /** The time of the last sample of an event, and the number of its samples. */
   last(name: string, origin: TimeOrigin): { readonly time: number; readonly count: number } {
     const { eventNames = [] } = this.#engine ?? {};
     let last: { time: number; count: number } | undefined;
@@ -121,7 +121,7 @@ export class EventTimes implements Consumer {
   }
 }
 
-/** Finds the part that was asked for. */
+/** Computes the selected part. */
 export async function partOf(
   { time, last, around }: PartWish,
   name: string,

@@ -1,4 +1,4 @@
-// Decodes parts of a trace for `pt` (see pt.ts).
+// Worker that decodes parts of a trace for `pt` (see pt.ts).
 import { guardHeap } from "@perfdata/format/files";
 import { PtNames } from "@perfdata/pt/code";
 import { callWhole, listWhole, type PtWhole, servePt } from "@perfdata/pt/decode";
@@ -7,7 +7,7 @@ import { codeOf, imagesOf, namedImages, openPtAgain } from "./pt_input.ts";
 import { ofCpus, type PtAbout, ptRows } from "./pt_workers.ts";
 import { resolverOf } from "./symbol_flags.ts";
 
-/** Opens in another thread what the first one has opened. */
+/** Opens in a worker the recording that the first thread has opened. */
 async function openWhole(
   { name, flags, image, guestImage, filter, cpus, by }: PtAbout,
 ): Promise<PtWhole<unknown>> {

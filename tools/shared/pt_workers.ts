@@ -1,4 +1,4 @@
-/** Threads that decode parts of a trace for `pt` (see pt.ts). */
+/** Worker threads that decode parts of a trace for `pt` (see pt.ts). */
 import {
   type CallFilter,
   callRowsOf,
@@ -11,38 +11,37 @@ import {
 import type { PtNames } from "@perfdata/pt/code";
 import type { resolverOf } from "./symbol_flags.ts";
 
-/** What a thread is to decode. */
+/** The job of a worker. */
 export interface PtAbout {
-  /** The recording. */
   readonly name: string;
-  /** The flags of code and symbols. */
+  /** Flags for code and symbols. */
   readonly flags: Parameters<typeof resolverOf>[0];
-  /** `--image` */
+  /** The value of `--image`. */
   readonly image: string | undefined;
-  /** `--guest-image` */
+  /** The value of `--guest-image`. */
   readonly guestImage: string | undefined;
-  /** Which part counts. */
+  /** The part to decode. */
   readonly filter: CallFilter;
-  /** Only the buffers of these CPUs. */
+  /** Decode only the buffers of these CPUs. */
   readonly cpus: ReadonlySet<number> | undefined;
-  /**
-   * What calls are counted by: functions, those of a name (`--latency`), or places, for a tree of stacks; whether they
-   * are listed one by one; or what is listed instead.
-   */
+  /** The unit by which calls are counted, or the list to print instead. */
   readonly by: CallsBy | { readonly list: Omit<ListTextOptions, "filter" | "text"> };
 }
 
-/** What calls are counted by. */
+/**
+ * The unit by which calls are counted: functions, stacks, single calls, or the latencies of one
+ * function.
+ */
 type CallsBy = "functions" | "stacks" | "events" | { readonly name: string };
 
-/** Bytes of a trace from which on a second thread pays: docs/performance.md. */
+/** Trace size in bytes above which a second thread pays: docs/performance.md. */
 const LARGE = 1 << 24;
-/** The same of lists of branches or instructions, whose text is most of the work. */
+/** The same for lists of branches or instructions, where formatting is most of the work. */
 const LARGE_LIST = 1 << 20;
 
 /**
- * How many threads decode: as many as asked for, or all processors for large traces; one where the recording can be
- * read only once, as a pipe.
+ * The number of decoding threads: as requested, or all processors for large traces. One if the
+ * recording cannot be read again, such as a pipe.
  */
 export function ptJobs(
   name: string,
@@ -61,7 +60,7 @@ function canReadAgain(name: string): boolean {
   return isFile || isDirectory;
 }
 
-/** Starts threads. */
+/** Starts the worker threads. */
 export function ptWorkers(
   jobs: number,
   about: PtAbout,
@@ -75,7 +74,7 @@ export function ptWorkers(
   };
 }
 
-/** What calls are counted by, whether by stack, and whether they are listed one by one. */
+/** Options of `PtCalls` for a unit of counting. */
 export function ptRows(
   names: PtNames,
   by: CallsBy,
@@ -85,7 +84,7 @@ export function ptRows(
   return { rows, tree: false, events: by === "events" };
 }
 
-/** Whether a buffer is one of these CPUs. */
+/** The test whether a buffer is of one of these CPUs. */
 export function ofCpus(cpus: ReadonlySet<number> | undefined): PtCallWhole["wants"] {
   return ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu));
 }

@@ -1,4 +1,4 @@
-/** `extract-pt --ptxed`: what libipt's ptxed and ptdump need in addition to the trace. */
+/** `extract-pt --ptxed`: writes the additional input of libipt's ptxed and ptdump. */
 import type { PerfDataReader } from "@perfdata/format/records";
 import { fileSink } from "@perfdata/format/files";
 import {
@@ -15,11 +15,11 @@ import {
 import { runEngine } from "@perfdata/session";
 import { about, complain } from "./cli.ts";
 
-/** What the user asked for, and where it goes. */
+/** Inputs of {@link writePtxedFiles}. */
 export interface PtxedWish {
   /** The recording, as the user named it. */
   readonly file: string;
-  /** Directory with the files of the recorded machine. */
+  /** The directory with files of the recorded machine. */
   readonly symfs: string | undefined;
   /** Overwrite files that exist. */
   readonly force: boolean;
@@ -27,13 +27,13 @@ export interface PtxedWish {
   path(stem: string, extension: string): string;
 }
 
-/** The stem of a sideband file; records without a CPU have none. */
+/** The stem of a sideband file; empty for records without CPU. */
 const stemOf = (cpu: number): string => cpu < 0 ? "" : `cpu${cpu}`;
 
 /**
- * Writes the sideband of each CPU and the options for each stream.
+ * Writes the sideband of each CPU, and the options of each stream.
  *
- * @param streams The streams, each with its stem: `cpu0`, `tid42`.
+ * @param streams The streams with their file name stems: `cpu0`, `tid42`.
  */
 export async function writePtxedFiles(
   reader: PerfDataReader,
@@ -52,7 +52,7 @@ export async function writePtxedFiles(
     return (bytes) => void sink.write(bytes);
   });
   try {
-    // What is damaged was reported when the trace was read.
+    // The first read of the recording reported its errors.
     await runEngine(reader, [sideband], { diagnostics: () => {} });
   } finally {
     for (const sink of sinks) sink.close();
@@ -79,12 +79,12 @@ export async function writePtxedFiles(
   reportMissing(sideband.mapped, wish);
 }
 
-/** Options for the code of the kernel and of the vdso, where it was copied. */
+/** Options for copies of kernel and vdso code. */
 function imageOptions({ file, symfs }: PtxedWish): string[] {
   const words: string[] = [];
   if (symfs !== undefined) {
     words.push("--pevent:sysroot", symfs);
-    // Where libipt's script/perf-copy-mapped-files.bash puts them.
+    // The file names of libipt's script/perf-copy-mapped-files.bash.
     for (const abi of ["x64", "x32", "ia32"]) {
       const path = `${symfs}/vdso/vdso-${abi}.so`;
       if (exists(path)) words.push(`--pevent:vdso-${abi}`, path);
@@ -101,7 +101,7 @@ function imageOptions({ file, symfs }: PtxedWish): string[] {
   return words;
 }
 
-/** Says which mapped files ptxed will not find. */
+/** Reports mapped files that ptxed will not find. */
 function reportMissing(mapped: readonly MappedCode[], { file, symfs = "" }: PtxedWish): void {
   const paths = new Set(mapped.map(({ path }) => path));
   const missing = [...paths].filter((path) =>
@@ -129,7 +129,7 @@ function exists(path: string): boolean {
   }
 }
 
-/** A word as a shell takes it. */
+/** Quotes a word for the shell if necessary. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -2,9 +2,9 @@
 import { UsageError } from "./cli.ts";
 
 /**
- * A number that is not negative, decimal or with `0x`.
+ * Parses a non-negative number, decimal or with `0x`.
  *
- * @throws {UsageError} If it is none.
+ * @throws {UsageError} If the text is not such a number.
  */
 export function parseOffset(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -16,9 +16,9 @@ export function parseOffset(flag: string, text: string | undefined): number | un
 }
 
 /**
- * How many there are to be at most.
+ * Parses a maximum count.
  *
- * @throws {UsageError} If it is not a number from 0 on.
+ * @throws {UsageError} If the text is not a non-negative integer.
  */
 export function parseCount(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -29,9 +29,9 @@ export function parseCount(flag: string, text: string | undefined): number | und
 }
 
 /**
- * A share in percent.
+ * Parses a percentage.
  *
- * @throws {UsageError} If it is none.
+ * @throws {UsageError} If the text is not a number from 0 to 100.
  */
 export function parsePercent(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -45,9 +45,9 @@ export function parsePercent(flag: string, text: string | undefined): number | u
 const MOST_JOBS = 64;
 
 /**
- * A number of threads.
+ * Parses a number of threads.
  *
- * @throws {UsageError} If it is none, or more than there can be.
+ * @throws {UsageError} If the text is not a number, or exceeds the maximum.
  */
 export function parseJobs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
@@ -58,7 +58,7 @@ export function parseJobs(text: string | undefined): number | undefined {
   return jobs;
 }
 
-/** The members that are not `undefined`. */
+/** Removes members that are `undefined`. */
 export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),

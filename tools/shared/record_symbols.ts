@@ -1,4 +1,4 @@
-/** `records --symbols` and `--unwind`: loaded only for these flags. */
+/** `records --symbols` and `--unwind`; loaded only for these flags. */
 import { type Engine, noStacksText, unwoundText } from "@perfdata/session";
 import { FilePlaceSymbols } from "@perfdata/session/symbols";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -9,22 +9,25 @@ import { resolverOf } from "./symbol_flags.ts";
 
 type RecordFlags = FlagsOf<typeof SYMBOL_FLAGS & Record<"--inline" | "--srcline", string>>;
 
-/** What finds names and code on this machine, and in a bundle if one is named. */
+/** Looks up names and code on this machine, or in a bundle if one is named. */
 export class RecordLookUps {
   readonly #flags: RecordFlags;
   readonly #file: string;
   #resolver: Promise<SymbolResolver> | undefined;
-  /** Names of places, where they are looked up on this machine. */
+  /** Names of addresses. */
   readonly names: FilePlaceSymbols<Engine>;
 
-  /** Knows the flags, and the recording by its name. */
+  /**
+   * @param flags Flags that locate symbols.
+   * @param file The recording.
+   */
   constructor(flags: RecordFlags, file: string) {
     this.#flags = flags;
     this.#file = file;
     this.names = new FilePlaceSymbols(this.resolverFor);
   }
 
-  /** For `runEngine`. */
+  /** Opens the resolver for `runEngine`. */
   readonly resolverFor = ({ recorded }: Engine): Promise<SymbolResolver> => {
     const flags = this.#flags;
     return this.#resolver ??= resolverOf(
@@ -38,7 +41,7 @@ export class RecordLookUps {
     );
   };
 
-  /** Reports what has no name, and how unwinding went. */
+  /** Reports addresses without name, and the results of unwinding. */
   report(engine: Engine, unwinds: boolean): void {
     const { addresses, unnamed, unverified, newest } = this.names;
     const count = [...unnamed.values()].reduce((sum, some) => sum + some, 0);

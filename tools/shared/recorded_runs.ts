@@ -1,4 +1,4 @@
-/** Counts how often instructions ran, from branch stacks, for `annotate` and `report`. */
+/** Counts executions of instructions from branch stacks, for `annotate` and `report`. */
 import { type BranchCounts, type BranchPlaces, hasBranches } from "@perfdata/export";
 import { codeRuns, type InsnRuns, insnRuns, type ReadCode } from "@perfdata/export/code";
 import type { PerfDataReader } from "@perfdata/format/records";
@@ -7,13 +7,13 @@ import { complain, Complaints } from "./cli.ts";
 import { hasIntelPt } from "./open_profile.ts";
 import type { traceBranches } from "./branches_pt.ts";
 
-/** Says of code how often each of its instructions ran. */
+/** Returns the execution counts of the instructions in a piece of code. */
 export type RecordedRuns = (piece: ReadCode) => InsnRuns[];
 
 /**
- * Reads the recording once more, for its branches.
+ * Reads the branches of the recording in a second pass.
  *
- * @param progress The command, if it may show how far it is.
+ * @param progress The command's name, if it shows a progress line.
  * @returns `undefined` if no branches were recorded.
  */
 export async function recordedRuns(
@@ -23,7 +23,7 @@ export async function recordedRuns(
   progress?: string,
 ): Promise<RecordedRuns | undefined> {
   if (!hasBranches(reader)) {
-    // It is decoded whole, which takes a while: where that is seen.
+    // Decoding the whole trace takes long, so do it only for commands with a progress line.
     if (progress === undefined || name === "-" || !await hasIntelPt(name)) return undefined;
     const traces = await import("./branches_pt.ts");
     return runsOf(await traces.traceBranches(progress, name, flags));
@@ -32,14 +32,14 @@ export async function recordedRuns(
     complain("annotate: how often code ran is counted in files alone, not in a stream");
     return undefined;
   }
-  // What is damaged was said when it was read first.
+  // The first pass reported the errors.
   const complaints = new Complaints(name);
   complaints.muted = true;
   const { counts, places } = await countStacks(name, flags, complaints, progress);
   return counts.samples === 0 ? undefined : runsOf({ counts, places });
 }
 
-/** What was counted, by the code that it is of. */
+/** Execution counts by code, from branch counts. */
 export function runsOf(
   { counts, places }: { readonly counts: BranchCounts; readonly places: BranchPlaces },
 ): RecordedRuns {

@@ -1,4 +1,4 @@
-/** The flags that choose samples, the same in all commands that count or show samples. */
+/** Flags that filter samples, the same in all commands that count or show samples. */
 import type { PerfDataReader } from "@perfdata/format/records";
 import {
   type EngineOptions,
@@ -14,45 +14,42 @@ import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { parseTime, sampleSpan } from "./time_flag.ts";
 
-/** What the user gave of the flags that choose samples. */
+/** The parsed sample filters. */
 export type SampleFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 
-/** Names that were asked for; `undefined` for all. */
+/** Name filters; `undefined` passes all. */
 export interface NameFilters {
-  /** Of commands. */
   readonly comm: NameTest | undefined;
-  /** Of objects. */
   readonly dso: NameTest | undefined;
-  /** Of functions. */
   readonly symbol: NameTest | undefined;
 }
 
 /**
- * Reads a list of names.
+ * Parses a list of names.
  *
- * @throws {UsageError} If an expression is none.
+ * @throws {UsageError} If a regular expression is invalid.
  */
 export function parseNames(flag: string, text: string): NameTest {
   return asUsage(() => nameList(text, flag === "event" ? splitEvents : splitNames), `--${flag}: `);
 }
 
 /**
- * Reads a list of numbers and ranges: `0,3` or `0-3,8`.
+ * Parses a list of numbers and ranges: `0,3` or `0-3,8`.
  *
- * @throws {UsageError} If it is none.
+ * @throws {UsageError} If the text is not such a list.
  */
 export function parseNumbers(flag: string, text: string): Set<number> {
   return asUsage(() => numberList(text), `--${flag} is `);
 }
 
-/** The filters by name. */
+/** The filters by command, object and function name. */
 export function nameFilters({ value }: SampleFlags): NameFilters {
   const test = (flag: "comm" | "dso" | "symbol"): NameTest | undefined =>
     value[flag] === undefined ? undefined : parseNames(flag, value[flag]);
   return { comm: test("comm"), dso: test("dso"), symbol: test("symbol") };
 }
 
-/** The filters by number and time, for `runEngine`. */
+/** The filters by thread, CPU and time, for `runEngine`. */
 export async function sampleFilter(
   { value }: SampleFlags,
   reader: PerfDataReader,
@@ -65,13 +62,13 @@ export async function sampleFilter(
   return { pids, tids, cpus, time };
 }
 
-/** The filters that were given, by their flags. */
+/** The values of the filters that were given. */
 export function givenFilters({ value }: SampleFlags): SampleFlags["value"] {
   const { comm, pid, tid, cpu, time, dso, symbol } = value;
   return { comm, pid, tid, cpu, time, dso, symbol };
 }
 
-/** Whether any of the flags was given. */
+/** Whether any filter is given. */
 export function choosesSamples(flags: SampleFlags): boolean {
   return Object.values(givenFilters(flags)).some((value) => value !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Makes the text of `script`, in this thread or another one. */
+/** Formats the text of `script`, in this thread or a worker. */
 import {
   HEADER_CLOCK_DATA,
   PERF_RECORD_HEADER_ATTR,
@@ -33,25 +33,23 @@ import { type ShowFlag, shownRecords } from "@perfdata/dump";
 
 const UNWINDS = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 
-/** What is printed of which recording: what can be sent to another thread. */
+/** Options of `script` that can be sent to workers. */
 export interface ScriptAbout {
-  /** The recording. */
   readonly name: string;
-  /** The fields that were asked for. */
+  /** The value of `--fields`. */
   readonly fields: string | undefined;
-  /** What the user gave. */
   readonly flags: FlagsOf<
     & typeof PROFILE_FLAGS
     & Record<`--${ShowFlag | "hide-call-graph" | "ns" | "no-inline"}`, string>
   >;
-  /** Which samples. */
+  /** The sample filter. */
   readonly filter: EngineOptions["filter"];
 }
 
 /**
- * Makes what prints the samples of a recording.
+ * Creates the writer that prints the samples of a recording.
  *
- * @param names The filters by name: who has them knows afterwards what they were asked.
+ * @param names The name filters. The caller reads from them which names matched.
  */
 export async function makeScript(
   reader: PerfDataReader,
@@ -63,7 +61,7 @@ export async function makeScript(
   const wish = fieldError(() => fields === undefined ? undefined : parseFields(fields));
   const lines = asksFor(wish, "srcline");
   const chains = !on["hide-call-graph"];
-  // perf expands inlined functions in stacks that it unwinds.
+  // perf expands inlined functions only in stacks that it unwinds.
   const unwinds = reader.events.all.some(({ layout }) => (layout.sampleType & UNWINDS) === UNWINDS);
   const isFiltered = names.comm !== undefined || names.dso !== undefined ||
     names.symbol !== undefined;
@@ -101,7 +99,7 @@ export async function makeScript(
   );
 }
 
-/** Reads code of a recording's objects. */
+/** Opens the code of a recording's objects. */
 export async function codeReader(
   { reader: { arch }, recorded }: Engine,
   name: string,
@@ -114,7 +112,7 @@ export async function codeReader(
   return await objectCode(recorded, value, name);
 }
 
-/** Says how much of the code between branches could not be read. */
+/** Reports how much of the code between branches could not be read. */
 export function reportCode(name: string, { wanted, missing }: CodePieces): void {
   if (missing === 0) return;
   complain(
@@ -123,24 +121,23 @@ export function reportCode(name: string, { wanted, missing }: CodePieces): void 
   );
 }
 
-/** What was printed. */
+/** The result of printing. */
 export interface ScriptMade {
-  /** What has printed it. */
   readonly script: ScriptText;
-  /** What was found on the way. */
   readonly engine: Engine;
 }
 
-/** How text is made by windows. */
+/** Options for formatting by windows. */
 export type ByWindows = Pick<
   TextWork<ScriptAbout>,
   "jobs" | "write" | "windowBytes" | "progress" | "diagnostics"
 >;
 
 /**
- * Prints the samples of a file by windows, in one thread or several: the text is the same.
+ * Prints the samples of a file by windows, in one or several threads. The text does not depend on
+ * the number of threads.
  *
- * @returns `undefined`, with nothing written, where that cannot be done.
+ * @returns `undefined`, with nothing written, if the recording cannot be split.
  */
 export async function scriptByWindows(
   reader: PerfDataReader,
@@ -148,7 +145,8 @@ export async function scriptByWindows(
   how: ByWindows,
 ): Promise<ScriptMade | undefined> {
   const { isPipe, fileSize, events } = reader;
-  // What a group counted is compared with the sample before.
+  // READ values of a group are printed as differences to the previous sample, so windows are not
+  // independent.
   const hasGroups = events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) !== 0);
   if (isPipe || fileSize === undefined || hasGroups) return undefined;
   const { textOfFile } = await import("@perfdata/session/workers");
@@ -166,7 +164,7 @@ export async function scriptByWindows(
   return made && { script: made.consumer as ScriptText, engine: made.engine };
 }
 
-/** What turns times into times of day, if the recording has it. */
+/** Reads the clock for times of day, if the recording has it. */
 async function clockOf(reader: PerfDataReader): Promise<ClockTimes | undefined> {
   const section = reader.features.find(({ id }) => id === HEADER_CLOCK_DATA)?.section;
   if (section === undefined) return undefined;
@@ -177,7 +175,7 @@ async function clockOf(reader: PerfDataReader): Promise<ClockTimes | undefined> 
   return feature.name === "CLOCK_DATA" ? feature.value : undefined;
 }
 
-/** Makes wrong fields wrong usage. */
+/** Turns errors about fields into wrong usage. */
 export function fieldError<T>(action: () => T): T {
   try {
     return action();
@@ -186,7 +184,7 @@ export function fieldError<T>(action: () => T): T {
   }
 }
 
-/** What is thrown for an error: for wrong fields, wrong usage. */
+/** The {@link UsageError} for an error about fields; other errors unchanged. */
 export function wrongField(error: unknown): unknown {
   if (!(error instanceof FieldError)) return error;
   return new UsageError(`--fields: ${error.message}`, { word: error.word, known: SCRIPT_FIELDS });

@@ -1,4 +1,4 @@
-// Makes the text of windows of a recording for `script` (see script.ts).
+// Worker that formats windows of a recording for `script` (see script.ts).
 import { guardHeap, openSource } from "@perfdata/format/files";
 import { serveText } from "@perfdata/session/workers";
 import { makeScript, type ScriptAbout } from "./script_by_windows.ts";

@@ -3,25 +3,24 @@ import type { SourceTexts } from "@perfdata/export/code";
 import { type BundledFile, bundledText } from "@perfdata/symbols";
 import { openBundle } from "@perfdata/symbols/files";
 
-/** Source files, where they can be read. */
+/** Reads and caches source files. */
 export class Sources implements SourceTexts {
   readonly #folder: string | undefined;
   readonly #bundle: string | undefined;
   readonly #texts = new Map<string, string | undefined>();
   readonly #lines = new Map<string, readonly string[]>();
-  /** The files in the bundle. */
   #bundled: readonly BundledFile[] | undefined;
 
   /**
-   * @param folder Where they are looked for by all or the last parts of their paths.
-   * @param bundle A symbol bundle that may have their lines; a folder comes before it.
+   * @param folder A folder in which files are looked up by trailing parts of their paths.
+   * @param bundle A symbol bundle with source text, used after the folder.
    */
   constructor(folder: string | undefined, bundle?: string) {
     this.#folder = folder;
     this.#bundle = bundle;
   }
 
-  /** The files that were asked for and could not be read. */
+  /** The paths of files that could not be read. */
   absent(): string[] {
     return [...this.#texts].filter(([, text]) => text === undefined).map(([path]) => path);
   }
@@ -32,7 +31,7 @@ export class Sources implements SourceTexts {
     if (text === undefined) return undefined;
     let lines = this.#lines.get(path);
     if (lines === undefined) {
-      // Tabs would be shown as such, since a line may hold whatever moves the cursor.
+      // Expand tabs: the writer of lines escapes control characters.
       this.#lines.set(path, lines = text.replaceAll("\t", "        ").split(/\r?\n/));
     }
     return lines;
@@ -64,7 +63,7 @@ export class Sources implements SourceTexts {
       try {
         return Deno.readTextFileSync(place);
       } catch {
-        // The next place, or none: the lines stand without their text.
+        // Try the next path. Without any, lines have no text.
       }
     }
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * DuckDB over tables, in a process of its own: the only place that loads native code, in the version and with
- * the hash of `deno.sql.lock`. A question can read the tables and nothing else.
+ * Runs DuckDB over tables in a process of its own, the only one that loads native code: the version
+ * and hash are in `deno.sql.lock`. Queries can only read the tables.
  */
 import {
   type DuckDBConnection,
@@ -13,29 +13,29 @@ import {
 import { quoted, tableView, VIEWS } from "./sql_views.ts";
 import { wrapped } from "./wrapped.ts";
 
-/** What is asked, as the command sends it. */
+/** The job, sent by the command as JSON. */
 export interface SqlJob {
-  /** Where the tables are. */
+  /** The directory of the tables. */
   readonly folder: string;
-  /** Their names. */
+  /** The tables, with the number of their files. */
   readonly tables: readonly { readonly name: string; readonly files: number }[];
-  /** The version of tables that is understood. */
+  /** The supported version of the tables. */
   readonly version: number;
-  /** What is asked; without it, questions come from standard input. */
+  /** The query; without it, queries come from standard input. */
   readonly query: string | undefined;
-  /** How rows are printed. */
+  /** The output format. */
   readonly format: "table" | "csv" | "json" | "parquet";
-  /** A folder that is empty, for what does not fit into memory, and for the file of `parquet`. */
+  /** An empty directory for spilled data, and for the file of format `parquet`. */
   readonly scratch: string;
 }
 
-/** The name of the file of `parquet`. */
+/** The file name of format `parquet`. */
 const RESULT = "result.parquet";
 
-/** What is said in one line. */
+/** An error whose message is one line. */
 class SqlError extends Error {}
 
-/** Runs a statement of ours. */
+/** Runs a statement of the engine's own. */
 async function run(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
   return await connection.run(sql);
 }
@@ -60,7 +60,7 @@ async function connect(job: SqlJob): Promise<DuckDBConnection> {
   return connection;
 }
 
-/** Makes the views; fails where tables are not all there, or of another version. */
+/** Creates the views. Throws if tables are missing or of another version. */
 async function makeViews(connection: DuckDBConnection, job: SqlJob): Promise<void> {
   const { folder, tables, version } = job;
   const files = (name: string) => quoted(`${folder}/${name}/**/*.parquet`);
@@ -106,7 +106,7 @@ function print(text: string): void {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
 }
 
-/** A value as text; nothing for one that is missing. */
+/** A value as text; empty for null. */
 function plain(value: Json): string {
   if (value === null) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -117,13 +117,13 @@ function csvCell(value: Json): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Prints rows as lines of CSV or JSON, as they come. */
+/** Prints rows as CSV or JSON while they arrive. */
 async function printLines(result: DuckDBResult, format: "csv" | "json"): Promise<void> {
   const names = result.columnNames();
   const types = result.columnTypes();
   if (format === "csv") print(`${names.map(csvCell).join(",")}\n`);
   const keys = names.map((name) => JSON.stringify(name));
-  // Integers of 64 bits come as texts, and are printed as the numbers that they are.
+  // 64-bit integers arrive as text, and are printed as numbers.
   const isInteger = types.map(({ typeId }) => INTEGERS.has(typeId));
   for await (const rows of result.yieldRowsJson()) {
     const lines = rows.map((row) =>
@@ -139,7 +139,6 @@ async function printLines(result: DuckDBResult, format: "csv" | "json"): Promise
   }
 }
 
-/** Prints rows as a table. */
 async function printTable(result: DuckDBResult): Promise<void> {
   const isNumber = result.columnTypes().map(({ typeId }) => NUMBERS.has(typeId));
   // deno-lint-ignore no-control-regex -- what would move the cursor
@@ -160,7 +159,7 @@ async function printTable(result: DuckDBResult): Promise<void> {
   print(`${text.join("\n")}\n`);
 }
 
-/** What a question begins with. */
+/** Keywords that begin a query. */
 const QUESTIONS: ReadonlySet<string> = new Set([
   ...["SELECT", "FROM", "WITH", "VALUES", "TABLE"],
   ...["SHOW", "DESCRIBE", "SUMMARIZE"],
@@ -170,11 +169,11 @@ function notQuestion(word: string): SqlError {
   return new SqlError(`${word} is no question: SELECT, FROM, WITH, SHOW, DESCRIBE, SUMMARIZE are`);
 }
 
-/** Answers one question, which has to be a single SELECT: others could write. */
+/** Runs one query. Accepts only a single SELECT, because other statements could write. */
 async function answer(connection: DuckDBConnection, job: SqlJob, query: string): Promise<void> {
   const statements = await connection.extractStatements(query);
   if (statements.count !== 1) throw new SqlError(`${statements.count} statements, expected one`);
-  // Looked at before it is prepared, which makes directories for some statements.
+  // Check the keyword before preparing: preparing some statements creates directories.
   const word =
     /^(?:\s|--.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/|\()*(\w*)/.exec(query)?.[1]?.toUpperCase() ?? "";
   if (!QUESTIONS.has(word)) throw notQuestion(word);
@@ -194,7 +193,6 @@ async function answer(connection: DuckDBConnection, job: SqlJob, query: string):
   else await printLines(result, job.format);
 }
 
-/** The message of an error, in one line. */
 function oneLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const [first = ""] = message.split("\n\n");
@@ -207,7 +205,7 @@ const HELP = `A question ends with ; and reads tables: SELECT, FROM, WITH, SHOW 
   .exit      end
 `;
 
-/** Answers questions from standard input until it ends. */
+/** Runs queries from standard input until it ends. */
 async function prompt(connection: DuckDBConnection, job: SqlJob): Promise<number> {
   const { createInterface } = await import("node:readline");
   const { stdin, stdout } = await import("node:process");
@@ -260,11 +258,11 @@ async function prompt(connection: DuckDBConnection, job: SqlJob): Promise<number
   lines.close();
   if (query.trim() !== "" && !await tried(() => answer(connection, job, query))) failed = true;
   if (isTerminal) print("\n");
-  // At a terminal, whoever asks has seen what failed.
+  // Interactive users have seen the errors, so the exit code is 0.
   return failed && !isTerminal ? 1 : 0;
 }
 
-/** Says what failed in one line. */
+/** Runs an action, and prints its error in one line. Returns whether it succeeded. */
 async function tried(action: () => Promise<void>): Promise<boolean> {
   try {
     await action();

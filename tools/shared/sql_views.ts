@@ -1,6 +1,6 @@
-/** The tables and views that a question of `sql` can use. */
+/** The tables and views for queries of `sql`. */
 
-/** Rows of the same id in several files are one; the one that has a name stays. */
+/** Clauses that drop duplicate rows of several files by id, and prefer a row with a name. */
 const ONCE: Readonly<Record<string, string>> = {
   frames:
     "QUALIFY row_number() OVER (PARTITION BY frame_id ORDER BY function IS NULL, verified IS NOT TRUE, object, function) = 1",
@@ -8,10 +8,10 @@ const ONCE: Readonly<Record<string, string>> = {
 };
 
 /**
- * The tables as views of their files.
+ * The statement that creates a view of a table's files.
  *
- * @param folder Where they are.
- * @param files How many: in one, no row is there twice.
+ * @param folder The directory of the tables.
+ * @param files The number of files; rows of a single file are unique.
  */
 export function tableView(folder: string, name: string, files: number): string {
   const once = files > 1 ? ONCE[name] ?? "" : "";
@@ -19,12 +19,12 @@ export function tableView(folder: string, name: string, files: number): string {
   return `CREATE VIEW ${name} AS SELECT * FROM read_parquet(${glob}, hive_partitioning = true) ${once}`;
 }
 
-/** A text as a literal of SQL. */
+/** A text as an SQL literal. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Views that join tables: their name, what they are, and the query. */
+/** Views that join tables: name, description, query. */
 export const VIEWS: readonly (readonly [name: string, about: string, query: string])[] = [
   [
     "functions",

@@ -1,6 +1,4 @@
-/**
- * The flags of all commands that show symbols.
- */
+/** Flags of all commands that show symbols. */
 import { fileKind } from "@perfdata/format/constants";
 import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { localFiles, localResolver, type OpenResolverOptions } from "@perfdata/symbols/files";
@@ -9,10 +7,10 @@ import type { SYMBOL_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { isArchive, notBundle } from "./not_bundle.ts";
 
-/** What the user gave of the flags that say where symbols are. */
+/** The parsed flags that locate symbols. */
 export type SymbolFlags = FlagsOf<typeof SYMBOL_FLAGS>;
 
-/** What the user gave of them. */
+/** Converts the flags to options of the resolver. */
 export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
   const { symbols, symfs, vmlinux, kallsyms, guestmount } = value;
   const { "guest-vmlinux": guestVmlinux, "guest-kallsyms": guestKallsyms } = value;
@@ -29,12 +27,12 @@ export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
 }
 
 /**
- * Opens what they name. Of a directory that `perf record --kcore` made, the kernel's symbols are those
- * that were copied there, unless others are named.
+ * Opens the symbol resolver. For a directory of `perf record --kcore`, kernel symbols come from its
+ * copy, unless flags name other files.
  *
  * @param file The recording.
- * @param more What else is known: the release of the recorded kernel, how names are shown.
- * @throws {InputError} If a file that was named is not there, or is not what it should be.
+ * @param more Further options: the release of the recorded kernel, the form of names.
+ * @throws {InputError} If a named file does not exist or is of the wrong kind.
  */
 export async function resolverOf(
   flags: SymbolFlags,
@@ -67,14 +65,15 @@ export async function resolverOf(
   }
 }
 
-/** Archives that were opened: all that looks for files in one sees the same. */
+/** Open archives, shared by all file lookups. */
 const archives = new Map<string, Promise<SymbolFiles>>();
 atStart(() => archives.clear());
 
 /**
- * The files that are seen: those of this machine, and of the archive that `--symfs` may name.
+ * The file system for lookups: this machine, or the archive of `--symfs`.
  *
- * @throws {InputError} If that is not there, or is neither a folder nor an archive.
+ * @throws {InputError} If the path of `--symfs` does not exist, or is neither a directory nor an
+ * archive.
  */
 export async function symbolFiles(symfs: string | undefined): Promise<SymbolFiles> {
   if (symfs === undefined || !isArchive(symfs)) {
@@ -97,7 +96,8 @@ async function openArchive(path: string): Promise<SymbolFiles> {
     throw new InputError(`${path}: is no tar archive`);
   } catch (error) {
     if (!(error instanceof SymbolsError)) throw error;
-    // What is damaged is not whole when it is unpacked, either.
+    // Suggest unpacking only for archives above the limits: a damaged archive does not unpack
+    // either.
     const unpack = error.message.includes("have more than")
       ? `; unpack it: mkdir files && tar xf ${path} -C files, then --symfs files`
       : "";
@@ -105,7 +105,7 @@ async function openArchive(path: string): Promise<SymbolFiles> {
   }
 }
 
-/** Throws where what was named is not there, or is no directory where one is expected, or is one. */
+/** Throws if a path does not exist, or is a directory instead of a file or the reverse. */
 function checkPath(path: string | undefined, isFolder: boolean): void {
   if (path === undefined) return;
   about(path, () => {
@@ -118,7 +118,7 @@ function isFolderAt(path: string): boolean {
   try {
     return Deno.statSync(path).isDirectory;
   } catch (error) {
-    // Deno has its own permission for files of the kernel, such as /proc/kallsyms.
+    // Deno needs a special permission for kernel files such as /proc/kallsyms.
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     if (localFiles.read(path) === undefined) throw error;
     return false;

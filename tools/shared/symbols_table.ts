@@ -1,4 +1,4 @@
-/** `symbols table`: names of frames of tables. */
+/** `symbols table`: adds names to frames of tables. */
 import { causesText, refusedLines } from "@perfdata/report/trust";
 import { FRAMES, kernelReleases, nameFrames, type RowSink, unnamedFrames } from "@perfdata/tables";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -8,21 +8,22 @@ import { decompress, OpenTables } from "./table_files.ts";
 import { parquetPaths, tableFolders } from "./table_folders.ts";
 import { NewTable, PARQUET } from "./written_tables.ts";
 
-/** What engines take for no value of a partition. */
+/** The partition value that SQL engines read as null. */
 const NO_PARTITION = "__HIVE_DEFAULT_PARTITION__";
 
-/** How it is to be done. */
+/** Options of {@link symbolsTable}. */
 export interface TableOptions {
-  /** How symbols are found. */
+  /** Flags that locate symbols. */
   readonly flags: SymbolFlags;
-  /** Where the names go; into the tables themselves without it. */
+  /** The output directory; by default that of the tables. */
   readonly output: string | undefined;
-  /** Whether a file is replaced. */
+  /** Whether a file may be replaced. */
   readonly force: boolean;
 }
 
 /**
- * Writes the names of those frames of tables that have a build id and no name: a file of `frames`.
+ * Looks up frames that have a build id and no name, and writes their names as a further file of
+ * `frames`.
  *
  * @throws {InputError} If there are no tables.
  */
@@ -46,7 +47,7 @@ export async function symbolsTable(folder: string, options: TableOptions): Promi
     folder,
     () => kernelReleases(open.of("recordings"), decompress),
   );
-  // What is looked for by its build id needs no machine; a kernel's file has the name of its release.
+  // Lookups by build id do not depend on the machine, but kernel files are named by release.
   const [first, ...others] = releases;
   const resolver = (release: string | undefined): Promise<SymbolResolver> =>
     resolverOf(flags, folder, { machine: { release }, parameters: false });
@@ -86,7 +87,7 @@ export async function symbolsTable(folder: string, options: TableOptions): Promi
   }
 }
 
-/** The folders of a file that belongs to no partition: as many as others are in. */
+/** Directories for a file outside all partitions, as deep as those of the other files. */
 function partition(folder: string): string[] {
   const [path = ""] = parquetPaths(folder);
   return path.slice(folder.length + 1).split("/").slice(0, -1).map((part) =>

@@ -1,15 +1,15 @@
-/** Opens files of tables. */
+/** Opens table files. */
 import { zstdDecompressSync } from "node:zlib";
 import { fileSource } from "@perfdata/format/files";
 import type { TableFile } from "@perfdata/tables";
 import { parquetPaths } from "./table_folders.ts";
 
-/** Makes a page plain. */
+/** Decompresses a page. */
 export function decompress(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(zstdDecompressSync(bytes));
 }
 
-/** Files of tables that are open. */
+/** The open table files of a directory. */
 export class OpenTables implements Disposable {
   readonly #folder: string;
   readonly #sources: Disposable[] = [];
@@ -19,7 +19,7 @@ export class OpenTables implements Disposable {
     this.#folder = folder;
   }
 
-  /** The files of a table, in whatever partition, in the order of their names. */
+  /** The files of a table in all partitions, sorted by name. */
   of(table: string): TableFile[] {
     const files: TableFile[] = [];
     for (const path of parquetPaths(`${this.#folder}/${table}`)) {
@@ -37,7 +37,7 @@ export class OpenTables implements Disposable {
     return files;
   }
 
-  /** Closes them. */
+  /** Closes all files. */
   [Symbol.dispose](): void {
     for (const source of this.#sources) source[Symbol.dispose]();
   }

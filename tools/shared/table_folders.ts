@@ -1,6 +1,6 @@
-/** Finds the folders of a directory that have tables. */
+/** Finds the tables in a directory. */
 
-/** The tables that a directory has. Without `recordings` or `weights`, it has none. */
+/** Names of the tables in a directory. Empty if `recordings` or `weights` is missing. */
 export function tableFolders(path: string): string[] {
   try {
     const folders = Array.from(Deno.readDirSync(path)).filter(({ isDirectory }) => isDirectory)
@@ -11,7 +11,7 @@ export function tableFolders(path: string): string[] {
   }
 }
 
-/** Parquet files below a directory, in whatever partition, in the order of their names. */
+/** Parquet files below a directory, in all partitions, sorted by name. */
 export function parquetPaths(folder: string): string[] {
   let entries: Deno.DirEntry[];
   try {

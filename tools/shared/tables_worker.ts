@@ -1,4 +1,4 @@
-/** A thread that writes the tables of recordings: see `writeAllTables`. */
+/** Worker that writes the tables of recordings: see `writeAllTables`. */
 import { servePool } from "@perfdata/session";
 import { InputError } from "./cli.ts";
 import {

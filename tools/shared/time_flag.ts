@@ -1,4 +1,4 @@
-/** Values of flags that are times. */
+/** Values of flags for times. */
 import type { PerfDataReader } from "@perfdata/format/records";
 import {
   parseLength as lengthOf,
@@ -9,25 +9,25 @@ import {
 import { asInput, asUsage } from "./cli.ts";
 
 /**
- * Reads a length of time: `10ms`, `1.5s`; in ns.
+ * Parses a duration, such as `10ms` or `1.5s`, to ns.
  *
- * @throws {UsageError} If it is none.
+ * @throws {UsageError} If the text is not a duration.
  */
 export function parseLength(flag: string, text: string): bigint {
   return asUsage(() => lengthOf(text), `--${flag} is `);
 }
 
 /**
- * Reads a range of time.
+ * Parses a time range.
  *
- * @throws {UsageError} If it is none.
+ * @throws {UsageError} If the text is not a time range.
  */
 export function parseTime(text: string): TimeRange {
   return asUsage(() => rangeOf(text), "--time is ");
 }
 
 /**
- * When the samples of a file begin and end.
+ * The times of the first and the last sample of a file.
  *
  * @throws {InputError} If the recording is a stream, which can be read only once, or has no times.
  */

@@ -11,16 +11,16 @@ type TransformFlags = Pick<FlagsOf<typeof TRANSFORM_FLAGS>, "on" | "value"> & {
   readonly value: { readonly focus?: string | undefined };
 };
 
-/** A transform that a flag asks for. */
+/** A transform of a flag. */
 interface Wanted {
   readonly flag: string;
   readonly text: string;
-  /** What the user wrote, and what it means. */
+  /** The names that the user wrote, with the parsed test. */
   readonly names?: string;
   readonly test?: NameTest;
 }
 
-/** What flags ask for, in the order in which it applies; empty if they ask for no transform. */
+/** The transforms of the flags, in the order of their application. */
 function wanted({ on, value }: TransformFlags): readonly Wanted[] {
   const only = parseWord("only", value.only, ["user", "kernel"]);
   const named = (flag: "drop" | "focus" | "merge" | "collapse"): readonly Wanted[] => {
@@ -40,9 +40,10 @@ function wanted({ on, value }: TransformFlags): readonly Wanted[] {
 }
 
 /**
- * Transforms the stacks of a profile as flags ask for, and says the share of the period that is dropped.
+ * Applies the transforms of the flags to a profile, and prints the share of the period that they
+ * drop.
  *
- * @param tool Name of the command.
+ * @param tool The command's name, for messages.
  * @param name The recording.
  * @throws {InputError} If nothing is left.
  */

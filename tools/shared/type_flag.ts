@@ -3,9 +3,9 @@ import { isRecordName, recordNames } from "@perfdata/dump";
 import { UsageError } from "./cli.ts";
 
 /**
- * Names of record types: `SAMPLE,MMAP2`.
+ * Parses names of record types: `SAMPLE,MMAP2`.
  *
- * @throws {UsageError} If one is not known.
+ * @throws {UsageError} If a name is unknown.
  */
 export function parseTypes(text: string | undefined): ReadonlySet<string> | undefined {
   if (text === undefined) return undefined;

@@ -1,15 +1,15 @@
-/** `--weight`: what commands count, and their messages about context switches. */
+/** `--weight`: the unit of counting, and messages about context switches. */
 import { PROFILE_WEIGHTS, type ProfileWeight } from "@perfdata/profile";
 import type { SwitchesSeen } from "@perfdata/session";
 import { complainAll, InputError, parseWord } from "./cli.ts";
 
-/** What counts, as `--weight` says. */
+/** Parses `--weight`. */
 export function parseWeight(text: string | undefined): ProfileWeight {
   return parseWord("weight", text, PROFILE_WEIGHTS) ?? "period";
 }
 
 /**
- * Says what is missing of times without a CPU, or of how many threads had one.
+ * Reports context switches that are missing for off-CPU times or parallelism.
  *
  * @throws {InputError} If the recording has no context switches.
  */

@@ -1,17 +1,17 @@
-/** Messages as lines that a terminal shows whole. */
+/** Wraps messages for terminals. */
 
 /** Maximum length of a line on standard error. */
 export const MOST_COLUMNS = 120;
 
-/** Begins each line of a message but the first. */
+/** Indentation of continuation lines. */
 const INDENT = "    ";
 
-/** A clause that begins before this column leaves too short a line. */
+/** Do not break at a clause before this column: the line would be too short. */
 const LEAST_COLUMNS = 60;
 
 /**
- * Breaks a message into lines of at most {@link MOST_COLUMNS} characters: after a clause, else between
- * words. A word that is longer, such as a path, stays whole.
+ * Wraps a message into lines of at most {@link MOST_COLUMNS} characters, preferably after a clause,
+ * else between words. Longer words, such as paths, stay whole.
  */
 export function wrapped(line: string): string[] {
   const lines: string[] = [];
@@ -28,7 +28,10 @@ export function wrapped(line: string): string[] {
   return lines;
 }
 
-/** The blank in place of which a line ends: at `most` or before it, if there is one; -1 if there is none. */
+/**
+ * The position of the blank where a line ends: after the last clause that fits, else after the last word
+ * that fits, else after the first word; -1 if the rest is one word.
+ */
 function breakAt(line: string, from: number, most: number): number {
   let word = -1;
   for (let i = most; i > from; i--) {
@@ -42,7 +45,7 @@ function breakAt(line: string, from: number, most: number): number {
   return -1;
 }
 
-/** Whether a blank is there between two words. */
+/** Whether the blank at a position separates two words. */
 function isBreak(line: string, at: number): boolean {
   return line[at] === " " && line[at - 1] !== " " && at + 1 < line.length && line[at + 1] !== " ";
 }

@@ -1,4 +1,4 @@
-/** Recordings as tables in a directory, for `export parquet`, `export arrow` and `sql`. */
+/** Writes recordings as tables in a directory, for `export parquet`, `export arrow` and `sql`. */
 import { constants, zstdCompressSync } from "node:zlib";
 import { type ByteSink, EventLoopTurns } from "@perfdata/format/bytes";
 import { type NewFile, newFile, openSource } from "@perfdata/format/files";
@@ -29,63 +29,60 @@ import { sampleFilter, type SampleFlags } from "./sample_flags.ts";
 import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
 import { onSignals } from "./on_signals.ts";
 
-/** A recording whose tables are to be written; what can be sent to another thread. */
+/** A recording to write as tables. It can be sent to a worker. */
 export interface TablesJob {
-  /** The command, for messages. */
+  /** The command's name, for messages. */
   readonly tool: string;
-  /** The recording. */
   readonly name: string;
-  /** Where the tables go: each has a folder there. */
+  /** The directory; each table has a folder in it. */
   readonly folder: string;
-  /** What they are written as. */
+  /** The file format. */
   readonly format: TableFormat;
-  /** Parts of the path below that: `date`, or `key=value`. */
+  /** Directories between the table's folder and the file: `date`, or `key=value`. */
   readonly partition: readonly string[];
-  /** Whether frames get their names. */
+  /** Whether frames get names. */
   readonly names: boolean;
-  /** Whether files are replaced. */
+  /** Whether files may be replaced. */
   readonly force: boolean;
   /** Letters of `--itrace`: samples are made of its Intel PT. */
   readonly itrace?: string | undefined;
-  /** Whether the calls of its Intel PT are a table as well. */
+  /** Whether to write the calls of Intel PT as a table. */
   readonly ptCalls?: boolean;
-  /** How symbols are found, and which samples count. */
+  /** Flags that locate symbols and filter samples. */
   readonly flags: SymbolFlags & SampleFlags & Flags<"stitch-lbr", never>;
-  /** Rows of samples that are written at a time. */
+  /** Sample rows in a row group. */
   readonly groupRows?: number | undefined;
-  /** Not 0 when the process is about to end: no file is begun, or gets its name, any more. */
+  /** Not 0 if the process is about to end: workers then neither create nor commit files. */
   readonly ended?: Int32Array;
 }
 
-/** What was written. */
+/** The result of writing. */
 export interface TablesDone {
-  /** Samples. */
+  /** The number of samples. */
   readonly samples: number;
-  /** Bytes of all files. */
+  /** The size of all files. */
   readonly bytes: number;
-  /** Whether all of the recording could be read. */
   readonly isWhole: boolean;
 }
 
-/** What tables are written as. */
+/** The file formats. */
 export type TableFormat = "parquet" | "arrow";
 
-/** A table that is being written. */
+/** A table file being written. */
 type TableRows = RowSink & { readonly bytes: number; finish(): void };
 
-/** Makes files of a format. */
+/** Writer of a file format. */
 interface TableWriter {
-  /** How their names end. */
+  /** The file name extension. */
   readonly extension: string;
-  /** Rows of samples that are written at a time; as many as the tables have it without. */
+  /** Sample rows in a row group; by default as the tables define. */
   readonly groupRows?: number;
-  /** Begins one. */
+  /** Starts a file. */
   begin(sink: ByteSink, table: Table): TableRows;
 }
 
 const METADATA = { "perfdata.tables": String(TABLES_VERSION) };
 
-/** Writes Parquet files. */
 export const PARQUET: TableWriter = {
   extension: "parquet",
   begin: (sink, table) =>
@@ -95,7 +92,7 @@ export const PARQUET: TableWriter = {
     }),
 };
 
-/** Writes streams of Arrow, whose batches are all in memory while they are written. */
+/** Writes Arrow streams. All batches stay in memory until the end. */
 async function arrow(): Promise<TableWriter> {
   const { ArrowStream } = await import("@perfdata/tables");
   return {
@@ -105,21 +102,21 @@ async function arrow(): Promise<TableWriter> {
   };
 }
 
-/** The level of compression: 3 saves 5 % and takes half as long again. */
+/** zstd level 1. Level 3 saves 5 % and takes 1.5 times as long. */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** A file of a table that has no name yet. */
+/** A table file that is not committed yet. */
 export class NewTable implements Disposable {
-  /** Takes its rows. */
+  /** Receives the rows. */
   readonly rows: TableRows;
   readonly #path: string;
   readonly #file: NewFile;
 
   /**
-   * Opens it, and makes the folders that it is in.
+   * Creates the file and its directories.
    *
-   * @param path Without what ends the names of its format.
-   * @throws {InputError} If there is a file of that name, without `force`.
+   * @param path The path without extension.
+   * @throws {InputError} If the file exists and `force` is not set.
    */
   constructor(path: string, table: Table, writer: TableWriter, force: boolean) {
     const folder = path.slice(0, path.lastIndexOf("/"));
@@ -129,22 +126,21 @@ export class NewTable implements Disposable {
     this.rows = writer.begin(this.#file, table);
   }
 
-  /** Gives it its name, after its last row. */
+  /** Renames the file to its final name, after the last row. */
   commit(): void {
     about(this.#path, () => this.#file.commit());
   }
 
-  /** Removes it where it has no name. */
+  /** Removes the file if it was not committed. */
   [Symbol.dispose](): void {
     this.#file.close();
   }
 }
 
 /**
- * Writes the tables of a recording. Each file gets its name when all of them are whole, the one of
- * `recordings` last.
+ * Writes the tables of a recording. Files are committed when all are complete, `recordings` last.
  *
- * @throws {InputError} If there are no samples, or a file is there already.
+ * @throws {InputError} If there are no samples, or a file exists.
  */
 export async function writeTables(
   job: TablesJob,
@@ -211,7 +207,7 @@ export async function writeTables(
   }
 }
 
-/** Writes the calls of a trace; returns whether all was decoded. */
+/** Writes the calls of a trace. Returns whether all was decoded. */
 async function writeCalls(
   { tool, name, flags }: TablesJob,
   key: RecordingKey,
@@ -230,16 +226,16 @@ async function writeCalls(
   return isWhole;
 }
 
-/** The folders of a partition. */
+/** The directories of a partition. */
 function partsOf(partition: readonly string[], { date = "unknown" }: RecordingKey): string[] {
   return partition.map((part) => part === "date" ? `date=${date}` : part);
 }
 
 /**
- * Writes the tables of several recordings to one directory, some at a time in threads of their own. What one
- * of them lacks does not stop the others.
+ * Writes the tables of several recordings to one directory, with worker threads. Errors in one
+ * recording do not stop the others.
  *
- * @returns What was written, and how many recordings could not be read.
+ * @returns The counts, and the number of recordings that could not be read.
  */
 export async function writeAllTables(
   jobs: readonly TablesJob[],
@@ -275,7 +271,7 @@ export async function writeAllTables(
     }
     return done();
   }
-  // A thread that is busy goes on for a while, whoever ends it: it looks here before it begins a file.
+  // A busy worker cannot be stopped at once, so it checks this flag before it creates a file.
   const ended = new Int32Array(new SharedArrayBuffer(4));
   using _signals = onSignals(() => Atomics.store(ended, 0, 1));
   const rest = jobs.map((job) => ({ ...job, ended }));
@@ -291,7 +287,7 @@ export async function writeAllTables(
   return done();
 }
 
-/** Bytes of recordings; not known where one is no plain file. */
+/** The size of all recordings; `undefined` if one is not a plain file. */
 function sizeOf(jobs: readonly TablesJob[]): number | undefined {
   let sum = 0;
   for (const { name } of jobs) {
@@ -300,28 +296,27 @@ function sizeOf(jobs: readonly TablesJob[]): number | undefined {
       if (!isFile) return undefined;
       sum += size;
     } catch {
-      // A pipe; or what is not there, which is said when it is read.
+      // Unknown for a pipe. A missing file is reported when it is read.
       if (name === "-") return undefined;
     }
   }
   return sum;
 }
 
-/** What a thread answers: what it wrote, or why it did not. */
+/** The answer of a worker: the result, or an error message. */
 export type TablesAnswer = TablesDone | { readonly message: string };
 
-/** What it says before: arguments of {@linkcode Progress.add}. */
+/** Progress from a worker: arguments of {@linkcode Progress.add}. */
 export type TablesProgress = readonly [bytes: number, more: number | undefined];
 
-/** Folders that tables are written to: where that ends too early, nothing is left that was not there. */
+/** Directories of tables. If writing is interrupted, it removes those that it created. */
 class NewFolders implements Disposable {
-  /** Whether all of it was written. */
   isDone = false;
   readonly #folder: string;
   readonly #wasThere: boolean;
   readonly #signals: Disposable;
 
-  /** Begins, before there is a file. */
+  /** Has to run before the first file is created. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#wasThere = kindOf(folder) !== "nothing";
@@ -333,7 +328,7 @@ class NewFolders implements Disposable {
     if (!this.isDone) this.#clean(false);
   }
 
-  /** Removes folders without a file, and on a signal files that have no name yet. */
+  /** Removes empty directories; on a signal also files that were not committed. */
   #clean(temporary: boolean): void {
     for (const { name } of [...TABLES, ...ASKED_TABLES]) {
       removeEmpty(`${this.#folder}/${name}`, temporary);
@@ -342,7 +337,7 @@ class NewFolders implements Disposable {
   }
 }
 
-/** What a path is; a link is no folder, wherever it leads. */
+/** The kind of a path. Links are not followed. */
 function kindOf(path: string): "folder" | "other" | "nothing" {
   try {
     return Deno.lstatSync(path).isDirectory ? "folder" : "other";
@@ -366,6 +361,6 @@ function removeIfEmpty(folder: string): void {
   try {
     Deno.removeSync(folder);
   } catch {
-    // It has files, or is not there.
+    // The directory is missing or not empty.
   }
 }
