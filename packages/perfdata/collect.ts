@@ -3,26 +3,26 @@ import { isTimeWeight, type SampleCollector } from "@perfdata/profile";
 import { type Engine, type EngineOptions, runEngine } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 
-/** How {@linkcode collect} goes through a recording. */
+/** Options of {@linkcode collect}. */
 export interface CollectingOptions extends Omit<EngineOptions, "unwind"> {
   /**
-   * Opens the symbols of the recorded machine: asked once, for stacks that have to be unwound or, after the
-   * last record, for names.
+   * Opens the symbols of the recorded machine. Called once: when the first stack is unwound, or
+   * after the last record.
    */
   readonly symbols: (engine: Engine) => SymbolResolver | Promise<SymbolResolver>;
 }
 
 /** A recording whose samples were collected. */
 export interface Collected {
-  /** What went through it. */
+  /** The engine that read the recording. */
   readonly engine: Engine;
-  /** The symbols: those that stacks were unwound with, or opened now. */
+  /** Returns the resolver that stacks were unwound with, or opens it. */
   readonly symbols: () => Promise<SymbolResolver>;
 }
 
 /**
- * Goes through a recording and collects its samples, which are named afterwards: the one way from a recording
- * to a profile, in commands, in the page and in `open`.
+ * Reads a recording and collects its samples. Names are looked up afterwards. Commands, the page and
+ * `open` all make profiles with this function.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export async function collect(
   const open = (engine: Engine) => opened ??= symbols(engine);
   const engine = await runEngine(reader, [collector], {
     ...options,
-    // Of times without a CPU both ends count: the collector chooses them when they are known.
+    // An off-CPU time has a start and an end, so the collector applies the filter itself.
     filter: isTimeWeight(collector.weight) ? undefined : filter,
     unwind: open,
   });

@@ -22,37 +22,38 @@ export type RecordingInput =
   | ReadableStream<Uint8Array>
   | ByteSource;
 
-/** How {@linkcode open} opens, and what is asked later reads. */
+/** Options of {@linkcode open}. */
 export interface OpenOptions {
   /**
-   * Where symbols are looked for: `machine` for the files of this machine (the default where there are
-   * any), `none`, or files by their paths.
+   * Location of files with symbols: `machine` for this machine (the default outside of browsers),
+   * `none`, or files by path.
    */
   readonly symbols?: "machine" | "none" | SymbolFiles;
-  /** A bundle that `perfdata symbols bundle` made, which is asked first. */
+  /** A bundle of `perfdata symbols bundle`, searched before other files. */
   readonly bundle?: Uint8Array;
-  /** Ends what is being read. */
+  /** Aborts reading. */
   readonly signal?: AbortSignal;
-  /** What the recording is called, in profiles of it; by default the name of the file. */
+  /** The name of the recording in profiles; by default its file name. */
   readonly name?: string;
   /**
-   * Called while all of it is read, with the share that was: from 0 to 1, which is the last; and with the bytes
-   * that were read, and those that there are where that is known.
+   * Called while the recording is read: with the share from 0 to 1, the number of bytes read, and
+   * the number of bytes in total if known. The last call has share 1.
    */
   readonly progress?: (share: number, bytes: number, all: number | undefined) => void;
-  /** Receives what is damaged; without it, damage throws. */
+  /** Receives errors in damaged recordings. Without it, they are thrown. */
   readonly diagnostics?: Diagnostics;
 }
 
 /**
  * Opens a recording.
  *
- * @param input A path (in Deno, Node and Bun), a `file:` URL (also of a name that is not UTF-8, in Node and Bun), a `File`, bytes, or a stream; compressed by
- * gzip, bzip2, xz or zstd as well. Streams, and what is compressed, are held in memory as they are expanded. A
- * source of `@perfdata/format` is read as it is: one question can be asked if it cannot be read again.
- * @throws {TypeError} If it is none of these.
- * @throws {PerfDataError} If it is not a recording.
- * @throws {Error} Of the operating system, where a file cannot be opened.
+ * @param input A path (in Deno, Node and Bun), a `file:` URL (in Node and Bun also of a name that is not
+ * UTF-8), a `File`, bytes, or a stream. It may be compressed by gzip, bzip2, xz or zstd. Streams and
+ * compressed input are held in memory, decompressed. A source of `@perfdata/format` is read directly; if
+ * it is not seekable, only one method of the recording can be called.
+ * @throws {TypeError} If the input is of another type.
+ * @throws {PerfDataError} If the input is not a recording.
+ * @throws {Error} If the operating system cannot open the file.
  *
  * @example
  * ```ts
@@ -78,7 +79,7 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
     ? input
     : await expanded(path === undefined ? await contentOf(input, signal) : pathSource(path));
   try {
-    // What is wrong with the header is said now.
+    // Read the header now, to report its errors.
     const turns = new EventLoopTurns(signal);
     const read = isRandomAccess(source) ? turns.source(source) : source;
     const reader = await PerfDataReader.open(read, { diagnostics });
@@ -87,7 +88,7 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
       : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
     return new Recording({
       source: read,
-      // Without diagnostics, what is wrong with the header is thrown where something is asked.
+      // Without diagnostics, the first method call reads the header again and throws its errors.
       reader: options.diagnostics === undefined && isRandomAccess(read) ? undefined : reader,
       close: () => source.close?.(),
       turns,
@@ -105,18 +106,18 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
 type Reopenable = RandomAccessSource & { close?(): void };
 
 function isSource(input: RecordingInput): input is ByteSource & { close?(): void } {
-  // Whatever was given: what is no recording is said below.
+  // `input` may be any value; unsuitable ones are rejected below.
   const { read, readAt } = (input ?? {}) as { readonly read?: unknown; readonly readAt?: unknown };
   return typeof read === "function" || typeof readAt === "function";
 }
 
-/** The path that is given, as such or as a URL. */
+/** The path in `input`, given as text or URL. */
 function pathOf(input: unknown): FilePath | undefined {
   if (typeof input === "string") {
     if (input.includes("\0")) {
       throw new TypeError("open: a string is a path: give content as a Uint8Array or a Blob");
     }
-    // A drive of Windows has one letter.
+    // A single letter before the colon is a Windows drive.
     if (!/^[a-z][a-z\d+.-]+:\/\//i.test(input)) return input;
     return pathOf(new URL(input));
   }
@@ -131,7 +132,7 @@ function pathOf(input: unknown): FilePath | undefined {
   }
 }
 
-/** Bytes of a URL's path that is not UTF-8. */
+/** Decodes a URL path whose bytes are not UTF-8. */
 function percentDecoded(path: string): Uint8Array {
   const binary = path.replaceAll(
     /%([\da-f]{2})/gi,
@@ -140,13 +141,12 @@ function percentDecoded(path: string): Uint8Array {
   return Uint8Array.from(binary, (char) => char.charCodeAt(0));
 }
 
-/** The name of a `File`. */
 function nameOf(input: unknown): string {
   const { name } = input as { readonly name?: unknown };
   return typeof name === "string" ? name : "";
 }
 
-/** What is no path. */
+/** The bytes of an input other than a path. */
 async function contentOf(input: unknown, signal?: AbortSignal): Promise<Reopenable> {
   if (input instanceof Uint8Array) return bytesSource(input);
   if (input instanceof Blob) return blobSource(input);
@@ -162,7 +162,7 @@ async function contentOf(input: unknown, signal?: AbortSignal): Promise<Reopenab
   );
 }
 
-/** The type or the class of a value. */
+/** The type or class of a value, for messages. */
 function kindOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
   return value.constructor?.name ?? "object";
@@ -175,7 +175,7 @@ async function expanded(source: Reopenable): Promise<Reopenable> {
   try {
     return blobSource(await new Response(await expandedStream(source, compression)).blob());
   } catch (error) {
-    // Node 22 has no message where gzip ends too early.
+    // Node 22 throws an error without message if gzip data is truncated.
     const why = error instanceof Error ? error.message : String(error);
     throw new PerfDataError(
       `${compression} data is damaged or cut${why === "" ? "" : `: ${why}`}`,

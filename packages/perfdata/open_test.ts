@@ -12,7 +12,7 @@ const recorded = (name: string) =>
   new URL(`../../fixtures/recorded/${name}.perf.data`, import.meta.url);
 const NAME = "callchain";
 
-/** A recording in each form that can be given. */
+/** A recording in each form that `open` accepts. */
 function inputs(): readonly (readonly [string, () => RecordingInput])[] {
   const url = recorded(NAME);
   const bytes = Deno.readFileSync(url);
@@ -29,7 +29,7 @@ function inputs(): readonly (readonly [string, () => RecordingInput])[] {
 
 const NONE: OpenOptions = { symbols: "none" };
 
-/** All answers about a recording, as text. */
+/** The results of all methods for a recording, as text. */
 async function answers(input: RecordingInput): Promise<string> {
   using recording = await open(input, NONE);
   const { samples, records } = await recording.info();
@@ -235,7 +235,7 @@ Deno.test("open: a source of format is read as it is; a stream answers one quest
 
 Deno.test("open: what is wrong with the header is reported once, and the header gives perf's lines", async () => {
   const bytes = Deno.readFileSync(recorded(NAME));
-  // The entry of a section that lies beyond the end of the file.
+  // The entry of a section beyond the end of the file.
   const view = new DataView(bytes.buffer);
   const [offset, size] = [40, 48].map((at) => view.getBigUint64(at, true));
   view.setBigUint64(Number((offset ?? 0n) + (size ?? 0n)), 1n << 40n, true);

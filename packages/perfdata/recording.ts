@@ -21,19 +21,19 @@ import { ownProcess } from "./files/node_fs.ts";
 import type { Frame } from "./sample_frames.ts";
 import type { OpenOptions } from "./open.ts";
 
-/** A sample with its names. */
+/** A sample with names. */
 export interface Sample {
-  /** Time of the recording's clock in ns, if samples have times. */
+  /** Time in ns of the recording's clock, if samples have times. */
   readonly time?: bigint;
-  /** The event, as given to `perf record -e`. */
+  /** The event, as passed to `perf record -e`. */
   readonly event: string;
-  /** What it stands for, in units of the event. */
+  /** The number of events that the sample represents. */
   readonly period: number;
-  /** CPU, where it was recorded. */
+  /** The CPU, if it was recorded. */
   readonly cpu?: number;
-  /** Process; -1 if it is not known. */
+  /** The process; -1 if unknown. */
   readonly pid: number;
-  /** Thread; -1 if it is not known. */
+  /** The thread; -1 if unknown. */
   readonly tid: number;
   /** The thread's name at that time. */
   readonly comm: string;
@@ -41,59 +41,61 @@ export interface Sample {
   readonly stack: readonly Frame[];
 }
 
-/** Which samples count. */
+/** A selection of samples. */
 export interface SampleChoice {
-  /** Which samples count; all if it is missing. */
+  /** Filter; all samples pass by default. */
   readonly filter?: EngineOptions["filter"];
 }
 
-/** How {@linkcode Recording.functions} counts. */
+/** Options of {@linkcode Recording.functions}. */
 export interface FunctionsOptions extends FunctionOptions, SampleChoice {
   /** Also count callees, from call chains. */
   readonly children?: boolean;
 }
 
-/** What {@linkcode Recording} is made of. */
+/** Constructor arguments of {@linkcode Recording}. */
 export interface OpenedRecording {
-  /** Its bytes, which are read in turns. */
+  /** The bytes. Reading them yields to the event loop. */
   readonly source: ByteSource;
-  /** The same, with the header that was read: for the first question. */
+  /** A reader that has read the header, for the first method call. */
   readonly reader: PerfDataReader | undefined;
-  /** Closes what the bytes are from. */
+  /** Closes the source. */
   readonly close: () => void;
-  /** Turns of the event loop. */
+  /** Yields to the event loop. */
   readonly turns: EventLoopTurns;
-  /** What it is called. */
+  /** The name of the recording. */
   readonly name: string;
-  /** How it was opened. */
+  /** The options of {@linkcode open}. */
   readonly options: OpenOptions;
-  /** The bundle that is asked for symbols first. */
+  /** The bundle that is searched for symbols first. */
   readonly bundle: SymbolBundle | undefined;
 }
 
-/** AUX data of a CPU or a thread, such as Intel PT. */
+/** AUX data of a CPU or thread, such as Intel PT. */
 export interface AuxData {
-  /** The CPU; missing if the data is that of a thread on all of them. */
+  /** The CPU; missing if the data is of a thread on all CPUs. */
   readonly cpu?: number;
-  /** The thread; missing if the data is that of a CPU. */
+  /** The thread; missing if the data is of all threads on a CPU. */
   readonly tid?: number;
-  /** Bytes in all. */
+  /** Size in bytes. */
   readonly size: number;
-  /** The bytes, those that buffers have in common once. */
+  /** Reads the bytes. Where buffers overlap, each byte is read once. */
   read(): Promise<Uint8Array>;
 }
 
 /**
- * A recording that was opened. Each question loads the modules that it needs when it is asked first, so that a
- * page that shows a summary does not load symbols and formats. Each question reads the recording once more; {@linkcode Recording.profile} is what
- * call trees and exports are made of, and kept.
+ * An open recording.
+ *
+ * Each method imports the modules that it needs on its first call, so that a page that only shows a
+ * summary loads neither symbols nor formats. Each call reads the recording again. Only the result of
+ * {@linkcode Recording.profile} is kept, for call trees and exports.
  */
 export class Recording implements Disposable {
   readonly #source: ByteSource;
   readonly #close: () => void;
-  /** What was opened first, until it is asked. */
+  /** The reader of {@linkcode open}, until the first call uses it. */
   #first: PerfDataReader | undefined;
-  /** Bytes that the last question has read. */
+  /** Bytes that the last call read. */
   #bytes = 0;
   readonly #name: string;
   readonly #options: OpenOptions;
@@ -101,7 +103,7 @@ export class Recording implements Disposable {
   readonly #profiles = new Map<boolean, Promise<Profile>>();
   readonly #turns: EventLoopTurns;
 
-  /** For {@linkcode open}. */
+  /** Called by {@linkcode open}. */
   constructor({ source, reader, name, options, bundle, turns, close }: OpenedRecording) {
     this.#bundle = bundle;
     this.#turns = turns;
@@ -123,9 +125,10 @@ export class Recording implements Disposable {
   }
 
   /**
-   * The recording in short: machine, command, events, samples, loss.
+   * A summary of the recording: machine, command, events, samples, losses.
    *
-   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
    */
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
@@ -136,9 +139,10 @@ export class Recording implements Disposable {
   }
 
   /**
-   * What the recording says about itself and its machine, in lines as `perf report --header-only -I` prints them.
+   * The header as text lines, as `perf report --header-only -I` prints it.
    *
-   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
    */
   async *header(options: HeaderOptions = {}): AsyncGenerator<string, void, void> {
     const reader = await this.#open();
@@ -147,9 +151,10 @@ export class Recording implements Disposable {
   }
 
   /**
-   * The functions with the largest share of each event's period first, as `perf report` counts them.
+   * The functions by descending share of each event's period, as in `perf report`.
    *
-   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
    */
   async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
     const { children = false, filter, ...shown } = options;
@@ -169,10 +174,11 @@ export class Recording implements Disposable {
   }
 
   /**
-   * The samples in order of time, with names. All are read before the first is given, since names come
-   * last; they are held in columns, some 30 bytes each.
+   * The samples in order of time, with names. Reads all samples before it yields the first one, because
+   * names are looked up last. Samples take about 30 bytes of memory each.
    *
-   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
    *
    * @example
    * ```ts
@@ -212,10 +218,11 @@ export class Recording implements Disposable {
   }
 
   /**
-   * All samples in columns with names: what trees, pictures and formats are made from. Kept, where no
-   * samples are chosen.
+   * All samples as columns with names, the input of trees, pictures and formats. Kept for later
+   * calls if there is no filter.
    *
-   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
    */
   async profile(
     { timed = false, filter }: SampleChoice & { readonly timed?: boolean } = {},
@@ -227,7 +234,7 @@ export class Recording implements Disposable {
     if (kept !== undefined) return await kept;
     const made = this.#profile(timed);
     this.#profiles.set(timed, made);
-    // What was aborted can be asked for again.
+    // Forget an aborted profile, so that a later call reads it again.
     made.catch(() => this.#profiles.delete(timed));
     return await made;
   }
@@ -242,7 +249,7 @@ export class Recording implements Disposable {
     return profile;
   }
 
-  /** Who called whom; of the event with most samples, if none is named (see `shownEvents`). */
+  /** The call tree of an event; by default that with most samples (see `shownEvents`). */
   async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
     const { filter, ...how } = options;
     const profile = await this.profile(filter === undefined ? {} : { filter });
@@ -253,9 +260,10 @@ export class Recording implements Disposable {
   }
 
   /**
-   * Every record, in the order of the file, as `perfdata records` prints them.
+   * All records in file order, as `perfdata records` prints them.
    *
-   * @throws {PerfDataError} If it is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
    */
   async *records(): AsyncGenerator<LocatedRecord, void, void> {
     const { records } = await import("@perfdata/user-records");
@@ -265,7 +273,7 @@ export class Recording implements Disposable {
     }
   }
 
-  /** AUX data, such as Intel PT: that of each CPU or thread. */
+  /** The AUX data of each CPU or thread, such as Intel PT. */
   async auxStreams(): Promise<AuxData[]> {
     const { copyAuxStream, auxStreamBytes, readAuxTrace } = await import(
       "@perfdata/session/auxtrace"
@@ -288,7 +296,7 @@ export class Recording implements Disposable {
   }
 
   /**
-   * The profile in a format that other tools open, in chunks that belong to the caller.
+   * The profile in a format of another tool, in chunks. The caller may keep the chunks.
    *
    * @throws {RangeError} If there is no such format.
    *
@@ -318,9 +326,10 @@ export class Recording implements Disposable {
   }
 
   /**
-   * A changed copy as a file: see `Edit` of `@perfdata/edit` for what may change.
+   * An edited copy of the recording: see `Edit` of `@perfdata/edit`.
    *
-   * @throws {PerfDataError} If the recording is damaged, and nothing takes diagnostics.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
    */
   async edit(edit: Edit): Promise<{ readonly bytes: Uint8Array; readonly stats: CopyStats }> {
     const { copyRecording, FileOutput } = await import("@perfdata/edit");
@@ -348,12 +357,12 @@ export class Recording implements Disposable {
     );
   }
 
-  /** Reports that all was read. */
+  /** Reports the share 1. */
   #isRead(): void {
     this.#options.progress?.(1, this.#bytes, this.#bytes);
   }
 
-  /** Reports what was read of the data, and ends where the signal says so. */
+  /** Reports progress while data is read, and stops if the signal is aborted. */
   #progressIn({ data }: PerfDataReader): {
     readonly progress?: (bytes: number, more?: number) => void;
   } {

@@ -3,37 +3,37 @@ import { FUNCTION_KIND, functionName, type Profile } from "@perfdata/profile";
 
 /** A function in a stack. */
 export interface Frame {
-  /** The function; `[object]` for code that nothing names, `[unknown]` where nothing was mapped. */
+  /** The function; `[object]` if it has no name, `[unknown]` if the address is not mapped. */
   readonly name: string;
-  /** Path or bracketed name of the object; missing where nothing was mapped. */
+  /** Path or bracketed name of the object; missing if the address is not mapped. */
   readonly object?: string;
-  /** Build id of the object in lower-case hex, where it was recorded. */
+  /** Build id of the object in lower-case hex, if it was recorded. */
   readonly buildId?: string;
-  /** Address as the object's symbol table counts it. */
+  /** Address in the numbering of the object's symbol table. */
   readonly address: number;
-  /** Source file, where debug information has it. */
+  /** Source file, if debug information has it. */
   readonly file?: string;
-  /** Line in it, from 1 on. */
+  /** Line in the source file, from 1 on. */
   readonly line?: number;
   /** Whether the function was inlined into the next frame. */
   readonly inlined: boolean;
-  /** Whether it runs in the kernel. */
+  /** Whether the function is in the kernel. */
   readonly kernel: boolean;
-  /** `false` if a file gave the name that no build id verifies. */
+  /** `false` if the name comes from a file that no build id verifies. */
   readonly verified: boolean;
 }
 
-/** The frames of the stacks of a profile, each made once. */
+/** Creates each frame of a profile's stacks once. */
 export class Frames {
   readonly #profile: Profile;
   readonly #ofPlace: (readonly Frame[])[] = [];
 
-  /** Makes none yet. */
+  /** Starts without frames. */
   constructor(profile: Profile) {
     this.#profile = profile;
   }
 
-  /** The frames of a stack, innermost first; none for -1. */
+  /** The frames of a stack, innermost first; empty for -1. */
   stack(number: number): Frame[] {
     const { stacks } = this.#profile;
     const frames: Frame[] = [];

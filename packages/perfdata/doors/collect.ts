@@ -1,5 +1,5 @@
 /**
- * The one way from a recording to a profile, in commands, in the page and in `open`.
+ * Collects the samples of a recording for a profile.
  *
  * @module
  */

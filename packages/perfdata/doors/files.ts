@@ -1,6 +1,6 @@
 /**
- * Files of this machine in Deno, Node and Bun, for the packages below this one: recordings as sources
- * and sinks, and files with symbols. `open` uses the same.
+ * Access to files of this machine in Deno, Node and Bun, as `open` uses it: recordings as sources and
+ * sinks, and files with symbols.
  *
  * @example
  * ```ts

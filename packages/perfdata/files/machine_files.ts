@@ -8,11 +8,11 @@ import type { SymbolFiles } from "@perfdata/symbols";
 import { nodeFs, ownProcess, type Stats } from "./node_fs.ts";
 import { pathSource } from "./path_source.ts";
 
-/** The files of this machine, for finding symbols. */
+/** The files of this machine, for the symbol resolver. */
 export const machineFiles: SymbolFiles = {
   open: (path) =>
     whereThere(path, (stats) => {
-      // A directory stands for no file there: so is the cache of build ids laid out.
+      // A directory is not a file: the cache of build ids has directories of the same names.
       if (stats.isDirectory()) return undefined;
       if (!stats.isFile()) throw new SymbolsError(0, `${path}: not a regular file`);
       return windowed(path);
@@ -23,7 +23,7 @@ export const machineFiles: SymbolFiles = {
       if (!stats.isFile()) throw new SymbolsError(0, `${path}: not a regular file`);
       checkLimit(path, stats.size, limit);
       const bytes = nodeFs().readFileSync(path);
-      // Files of the kernel have no size before they are read.
+      // Kernel files report size 0, so check the limit after reading.
       checkLimit(path, bytes.length, limit);
       return bytes;
     }),
@@ -38,12 +38,12 @@ export const machineFiles: SymbolFiles = {
   },
 };
 
-/** Where perf and clients of debuginfod look, by the environment. */
+/** The search paths of perf and debuginfod clients, from environment variables. */
 export function machinePlaces(): SearchPlaces {
   return searchPlaces(environment);
 }
 
-/** A variable; what there is no permission for counts as not set. */
+/** The value of an environment variable; `undefined` if reading it is not permitted. */
 function environment(name: string): string | undefined {
   try {
     return ownProcess()?.env[name];
@@ -65,8 +65,8 @@ function whereThere<T>(path: string, read: (stats: Stats) => T): T | undefined {
     if (!(error instanceof Error) || error instanceof SymbolsError) throw error;
     const { code } = error as { readonly code?: string };
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    // Whatever the operating system has against a name that a recording made up, such as one that
-    // is too long: that object has no symbols, and the others are not affected.
+    // A damaged recording may contain names that the operating system rejects, such as too long
+    // ones. Only that object then has no symbols.
     throw new SymbolsError(0, `${path}: ${error.message}`, { cause: error });
   }
 }

@@ -1,31 +1,34 @@
 /** A path: text, or bytes if its name is not UTF-8. Deno finds no files by bytes that are not UTF-8. */
 export type FilePath = string | Uint8Array;
 
-/** The used part of `node:fs`, which Node, Bun and Deno have. */
+/** The part of `node:fs` that is used; Node, Bun and Deno have it. */
 export interface NodeFs {
-  /** Opens a file for reading, or, with `w`, an empty one for writing. */
+  /** Opens a file for reading, or with `w` creates or empties it for writing. */
   openSync(path: FilePath, flags?: "w"): number;
-  /** Reads at a place; fewer bytes than asked for, 0 at the end. */
+  /**
+   * Reads at a position. Returns the number of bytes, which may be less than `length`; 0 at the
+   * end.
+   */
   readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number): number;
-  /** Writes at a place; maybe fewer bytes than were given. */
+  /** Writes at a position. Returns the number of bytes, which may be less than `length`. */
   writeSync(fd: number, from: Uint8Array, offset: number, length: number, position: number): number;
   /** Closes a file. */
   closeSync(fd: number): void;
-  /** What a path names. */
+  /** File status. Follows symbolic links. */
   statSync(path: FilePath): Stats;
-  /** What a path names, a link itself. */
+  /** File status of the path itself, even if it is a symbolic link. */
   lstatSync(path: FilePath): Stats;
-  /** Names in a directory. */
+  /** Lists a directory. */
   readdirSync(path: FilePath): string[];
-  /** All of a file. */
+  /** Reads a whole file. */
   readFileSync(path: string): Uint8Array;
 }
 
-/** The used part of `fs.Stats`. */
+/** The part of `fs.Stats` that is used. */
 export interface Stats {
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
-  /** Who owns it. */
+  /** User id of the owner. */
   readonly uid: number;
   /** Whether it is a regular file. */
   isFile(): boolean;
@@ -33,20 +36,20 @@ export interface Stats {
   isDirectory(): boolean;
 }
 
-/** What is used of `process`. */
+/** The part of `process` that is used. */
 interface Process {
   getBuiltinModule?(name: string): unknown;
   getuid?(): number;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The process that runs this; `undefined` in a browser. */
+/** The current process; `undefined` in a browser. */
 export function ownProcess(): Process | undefined {
   return (globalThis as { readonly process?: Process }).process;
 }
 
 /**
- * The files of this machine. A static import of `node:fs` would keep the package from browsers.
+ * Returns `node:fs`. A static import would prevent use in browsers.
  *
  * @throws {TypeError} In a browser.
  */

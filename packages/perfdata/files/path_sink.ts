@@ -3,19 +3,19 @@ import { nodeFs } from "./node_fs.ts";
 
 /** A file on disk, for writing. */
 export interface PathSink extends RandomAccessSink {
-  /** Closes it. */
+  /** Closes the file. */
   close(): void;
 }
 
 /**
- * Creates a file, or empties the one that is there.
+ * Creates or empties a file for writing.
  *
  * @throws {TypeError} In a browser.
- * @throws {Error} Of the operating system, with its `code`, such as `EACCES`.
+ * @throws {Error} If the operating system fails, with its `code`, such as `EACCES`.
  */
 export function pathSink(path: string): PathSink {
   const fs = nodeFs();
-  // Its number may be that of another file once it is closed.
+  // Forget the descriptor after closing: the system reuses its number.
   let file: number | undefined = fs.openSync(path, "w");
   let size = 0;
   const writeAt = (bytes: Uint8Array, position: number): void => {

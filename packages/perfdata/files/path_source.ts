@@ -4,18 +4,18 @@ import { type FilePath, nodeFs } from "./node_fs.ts";
 
 export type { FilePath };
 
-/** A file on disk, or several in a directory. */
+/** A file on disk, or the files of a recording directory. */
 export interface PathSource extends SyncSource {
-  /** Closes it. */
+  /** Closes all files. */
   close(): void;
 }
 
 /**
- * Opens a recording: a file, or a directory that `perf record --threads` or `--kcore` made.
+ * Opens a recording: a file, or a directory of `perf record --threads` or `--kcore`.
  *
  * @throws {TypeError} In a browser.
- * @throws {Error} Of the operating system, with its `code`, such as `ENOENT`.
- * @throws {PerfDataError} If a directory is no recording.
+ * @throws {Error} If the operating system fails, with its `code`, such as `ENOENT`.
+ * @throws {PerfDataError} If a directory is not a recording.
  */
 export function pathSource(path: FilePath): PathSource {
   const fs = nodeFs();
@@ -31,7 +31,7 @@ export function pathSource(path: FilePath): PathSource {
       `${pathText(path)}: not a regular file; give what it streams as a ReadableStream`,
     );
   }
-  // Its number may be that of another file once it is closed.
+  // Forget the descriptor after closing: the system reuses its number.
   let file: number | undefined = fs.openSync(path);
   return {
     size: stats.size,
@@ -52,7 +52,7 @@ export function pathSource(path: FilePath): PathSource {
   };
 }
 
-/** A path in messages: bytes that are not UTF-8 become U+FFFD. */
+/** A path as text. Bytes that are not UTF-8 become U+FFFD. */
 export function pathText(path: FilePath): string {
   return typeof path === "string" ? path : new TextDecoder().decode(path);
 }
