@@ -28,17 +28,17 @@ export interface BranchPart {
   readonly from: Int32Array<ArrayBuffer>;
   /** Target place of each branch. */
   readonly to: Int32Array<ArrayBuffer>;
-  /** How often each branch was taken. */
+  /** Number of times that each branch was taken. */
   readonly taken: Float64Array<ArrayBuffer>;
-  /** How often each branch was mispredicted. */
+  /** Number of mispredictions of each branch. */
   readonly mispredicted: Float64Array<ArrayBuffer>;
   /** For each trace, the branch before it. */
   readonly before: Int32Array<ArrayBuffer>;
   /** For each trace, the place of its last instruction. */
   readonly until: Int32Array<ArrayBuffer>;
-  /** How often each trace ran. */
+  /** Number of runs of each trace. */
   readonly ran: Float64Array<ArrayBuffer>;
-  /** How many runs of each trace have a number of cycles. */
+  /** Number of runs of each trace with known cycles. */
   readonly timed: Float64Array<ArrayBuffer>;
   /** Sum of these cycles. */
   readonly cycles: Float64Array<ArrayBuffer>;
@@ -71,18 +71,18 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   samples: number = 0;
   /** Branches by source (`parents()`) and target (`items()`) place; -1 for address 0. */
   readonly branches: NodeTable = new NodeTable();
-  /** How often each branch was taken. */
+  /** Number of times that each branch was taken. */
   readonly taken: FloatColumn = new FloatColumn();
-  /** How often each branch was mispredicted. */
+  /** Number of mispredictions of each branch. */
   readonly mispredicted: FloatColumn = new FloatColumn();
   /**
    * Traces: code that ran without a taken branch, from the target of a branch (`parents()`, a node
    * of `branches`) to a place (`items()`), the source of the next branch.
    */
   readonly traces: NodeTable = new NodeTable();
-  /** How often each trace ran. */
+  /** Number of runs of each trace. */
   readonly ran: FloatColumn = new FloatColumn();
-  /** How many runs of each trace have a number of cycles. */
+  /** Number of runs of each trace with known cycles. */
   readonly timed: FloatColumn = new FloatColumn();
   /** Sum of these cycles. */
   readonly cycles: FloatColumn = new FloatColumn();

@@ -26,7 +26,7 @@ export interface BinaryBranches {
   readonly ranges: readonly {
     readonly from: number;
     readonly to: number;
-    /** Whether another function was left by the branch before: a call or a return. */
+    /** Whether the branch before the trace left another function by a call or return. */
     readonly entered: boolean;
     readonly count: number;
   }[];

@@ -9,13 +9,13 @@ import type { BranchPlaces } from "./branch_profile.ts";
 export interface RecordedBinary {
   /** Whether an object is the binary, by its number. */
   readonly isBinary: (object: number) => boolean;
-  /** How that is known, as the end of a line; empty by its build id. */
+  /** Remark for messages if the objects match by name only; empty if they match by build id. */
   readonly how: string;
-  /** Why there may be none, as the end of a line. */
+  /** Reason for a missing binary: an object of its name has another build id; otherwise empty. */
   readonly why: string;
 }
 
-/** Which objects are the binary, how that is known, and why there may be none. */
+/** Finds the objects that are the binary: by build id, or by name if no object has its build id. */
 export function recordedBinary(
   { objects }: Pick<BranchPlaces, "objects">,
   elf: ElfFile,
@@ -32,14 +32,17 @@ export function recordedBinary(
   };
 }
 
-/** Whether samples of a recording may have branches. */
+/** Whether an event of the recording samples branch stacks. */
 export function hasBranches(reader: PerfDataReader): boolean {
   return reader.events.all.some(({ layout }) =>
     (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
   );
 }
 
-/** By what an object is the file: its build id, or where one of both has none its name. */
+/**
+ * The criterion by which an object is the file: the build id, or the name if either has no build
+ * id.
+ */
 function isOfFile(
   { kind, path, buildId }: SymbolObject,
   elf: ElfFile,

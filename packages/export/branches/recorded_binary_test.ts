@@ -3,7 +3,7 @@ import type { ElfFile } from "@perfdata/symbols";
 import type { SymbolObject } from "@perfdata/symbols/resolver";
 import { recordedBinary } from "./recorded_binary.ts";
 
-/** What is asked of the file: its build id. */
+/** An ELF file of which only the build id is read. */
 const elf = (buildId?: string) => ({ buildId: () => buildId }) as unknown as ElfFile;
 const object = (path: string, buildId?: string): SymbolObject => ({ path, kind: "elf", buildId });
 
@@ -25,6 +25,7 @@ Deno.test("recorded binary: by build id, by name where there is none, and why no
     ", known by its name only: no build id was recorded",
     "",
   ]);
-  // One of the same name is no other build of it where one has the build id.
+  // An object of the same name without a build id does not count if another object has the build
+  // id.
   assertEquals(found([object("/a/prog"), object("/b/prog", "bb")], "bb")[0], [false, true]);
 });

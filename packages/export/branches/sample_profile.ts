@@ -11,7 +11,7 @@ import { CodeSteps } from "./code_steps.ts";
 
 /** Counts at a line of a function. */
 export interface LineSamples {
-  /** How often the line ran. */
+  /** Number of times that the line ran. */
   count: number;
   /** Number of calls of each function, by the number of its name. */
   targets: Map<number, number> | undefined;
@@ -26,7 +26,7 @@ export interface FunctionSamples {
   readonly name: number;
   /** Bytes of executed instructions, including inlined functions. */
   total: number;
-  /** How often the function was entered. */
+  /** Number of times that the function was entered. */
   head: number;
   /** Counts by place. */
   readonly lines: Map<number, LineSamples>;

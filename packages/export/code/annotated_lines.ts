@@ -1,26 +1,26 @@
-/** Source lines of a function with their shares, as lines. */
+/** Formats source lines of a function with their shares. */
 import { type Line, markedName, shareStyle } from "@perfdata/profile";
 import type { AnnotatedLine, Annotation } from "./annotate.ts";
 
-/** Source files, where they can be read. */
+/** Access to source files. */
 export interface SourceTexts {
   /** The lines of a file; `undefined` if it cannot be read. */
   lines(path: string): readonly string[] | undefined;
 }
 
-/** How source lines are shown. */
+/** Options of {@linkcode sourceLines}. */
 export interface SourceLineOptions {
   /** Name of the event. */
   readonly event: string;
   /** Sum of all periods of the event. */
   readonly whole: number;
-  /** Where the text is from. */
+  /** Access to the text of the lines. */
   readonly sources: SourceTexts;
-  /** Lines around those that were sampled. */
+  /** Number of lines shown around each sampled line. */
   readonly context: number;
 }
 
-/** The lines of a function: a heading, then each line that was sampled, with those around it. */
+/** Formats the lines of a function: a heading, then the sampled lines with their surroundings. */
 export function sourceLines(
   { object, self, total, lines, ...named }: Annotation,
   { event, whole, sources, context }: SourceLineOptions,

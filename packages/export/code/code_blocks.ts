@@ -8,7 +8,7 @@ export interface CodeRun {
   readonly from: number;
   /** Address of the next branch, which ran too. */
   readonly to: number;
-  /** How often it ran. */
+  /** Number of runs. */
   readonly count: number;
   /** Number of runs with a number of cycles. */
   readonly timed: number;
@@ -42,11 +42,11 @@ export function codeRuns(
   return runs;
 }
 
-/** How often an instruction ran, if known. */
+/** Executions of an instruction. */
 export interface InsnRuns {
   /** Number of the first instruction of the basic block. */
   readonly block: number;
-  /** How often it ran between the recorded branches. */
+  /** Number of executions between the recorded branches. */
   readonly executions: number;
   /**
    * Mean number of cycles from the target of the previous branch up to this instruction, a taken

@@ -1,4 +1,4 @@
-/** Instructions of functions with their shares, as lines and as JSON. */
+/** Formats instructions of functions with their shares, as lines and as JSON. */
 import { type Line, markedName, shareStyle, shortName, type Span } from "@perfdata/profile";
 import type { InsnRuns } from "../branches/branches.ts";
 import type { SourceTexts } from "./annotated_lines.ts";
@@ -7,23 +7,23 @@ import type { CodeInsn, ReadCode } from "./function_code.ts";
 
 export { type SourceLineOptions, sourceLines, type SourceTexts } from "./annotated_lines.ts";
 
-/** How instructions are shown. */
+/** Options of {@linkcode codeLines}. */
 export interface CodeLineOptions {
   /** Name of the event. */
   readonly event: string;
   /** Sum of all periods of the event. */
   readonly whole: number;
-  /** Where the text of source lines is from. */
+  /** Access to the text of source lines. */
   readonly sources: SourceTexts;
-  /** Instructions around those with samples that are shown. */
+  /** Number of instructions shown around each sampled one. */
   readonly context: number;
-  /** Columns for the names of what is called. */
+  /** Columns for the name of a called function. */
   readonly room: number;
-  /** How often instructions ran, by their numbers, where branches were recorded. */
+  /** Executions of each instruction, if branches were recorded. */
   readonly runs?: readonly InsnRuns[] | undefined;
 }
 
-/** The lines of a piece of code: two of heading, then its listing. */
+/** Formats a piece of code: two lines of heading, then its listing. */
 export function codeLines(
   { counts, object, self, total, insns }: ReadCode,
   { event, whole, sources, context, room, runs }: CodeLineOptions,
@@ -92,21 +92,21 @@ export function codeLines(
   return { lines, hottest: first + hottest };
 }
 
-/** How often a block ran, at its first instruction; and cycles, where it was left by a branch. */
+/** Executions of the block at its first instruction, and mean cycles at a branch that ends it. */
 function runsText(runs: readonly InsnRuns[], number: number): string {
   const { block, executions, cycles } = runs[number] as InsnRuns;
   const times = block === number ? String(executions) : "";
   return `${times.padStart(10)}${(cycles?.toFixed(1) ?? "").padStart(8)}`;
 }
 
-/** The name of what is called in this many characters. */
+/** Shortens the name of the called function to a number of characters. */
 function withShortCall(text: string, room: number): string {
   const at = text.indexOf(" <");
   if (at < 0 || !text.endsWith(">") || at + 3 >= text.length) return text;
   return `${text.slice(0, at)} <${shortName(text.slice(at + 2, -1), room)}>`;
 }
 
-/** Places in the source with most samples of their own. */
+/** The three source lines (or addresses) with the largest self period. */
 function hottestLines(insns: readonly CodeInsn[]): [string, number][] {
   const periods = new Map<string, number>();
   for (const { frames, self, address } of insns) {
@@ -119,7 +119,7 @@ function hottestLines(insns: readonly CodeInsn[]): [string, number][] {
   return [...periods].sort(([, a], [, b]) => b - a).slice(0, 3);
 }
 
-/** Lines of JSON, an instruction each. */
+/** Formats instructions as JSON lines. */
 export function codeJson(
   { counts: { name, verified }, path, insns }: ReadCode,
   event: string,

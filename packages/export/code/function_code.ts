@@ -56,7 +56,7 @@ export function x86Disassembler(mode: InsnMode, textOf?: InsnText): Disassembler
   };
 }
 
-/** Longest function that is listed. LLVM's longest have 1 MB. */
+/** Maximum size of a listed function. LLVM's longest functions have 1 MB. */
 export const MOST_CODE: number = 1 << 22;
 
 /** Inputs for reading instructions. */

@@ -1,4 +1,4 @@
-/** Functions that are asked for by name, by address, or by file and line. */
+/** Finds functions by name, address, or file and line. */
 import { intAt } from "@perfdata/format/bytes";
 import { functionName, type Profile } from "@perfdata/profile";
 import type { AddressedPlaces } from "@perfdata/session";
@@ -13,9 +13,9 @@ export type Wanted =
   | { readonly by: "line"; readonly file: string; readonly line: number };
 
 /**
- * Reads `main`, `/^parse_/i`, `0x401136` or `parse.c:120`.
+ * Parses `main`, `/^parse_/i`, `0x401136` or `parse.c:120`.
  *
- * @throws {RangeError} If an expression is none.
+ * @throws {RangeError} If a regular expression is invalid.
  */
 export function parseWanted(text: string): Wanted {
   const expression = /^\/(.+)\/(i?)$/.exec(text);
@@ -36,24 +36,27 @@ export function parseWanted(text: string): Wanted {
 
 /** The recording behind a profile, with the objects and symbols of its addresses. */
 export interface ProfileSource {
-  /** The objects that were sampled. */
+  /** The sampled objects. */
   readonly engine: { readonly places: AddressedPlaces };
-  /** Their symbols. */
+  /** The symbol resolver. */
   readonly resolver: SymbolResolver;
 }
 
-/** The functions that are meant. */
+/** Tests for the wanted functions. */
 export interface FoundFunctions {
-  /** Those whose source is meant. */
+  /** Selects functions to show as source lines. */
   readonly lines: FunctionTest;
-  /** Those whose code is meant: what a function is inlined into. */
+  /**
+   * Selects functions to show as code. If the wanted function is inlined, it is the one around it.
+   */
   readonly code: FunctionTest;
 }
 
 /**
- * Finds the functions.
+ * Finds the wanted functions.
  *
- * @throws {RangeError} If nothing is known at an address or a line, with what is near.
+ * @throws {RangeError} If there is no sample at the address or line. The message has near lines or
+ * the function there.
  */
 export async function findFunctions(
   profile: Profile,
@@ -72,7 +75,7 @@ export async function findFunctions(
   }
 }
 
-/** Functions with a sample at a line, and those that they are inlined into. */
+/** Functions with samples at a line, and the functions into which they are inlined. */
 function atLine(
   { files, frames, functions, places }: Profile,
   wanted: string,
@@ -103,12 +106,12 @@ function atLine(
         : `no samples at ${wanted}:${line}; there are at lines ${near.join(", ")}`,
     );
   }
-  // The function itself may be elsewhere as well, where it was not inlined.
+  // In other places the same function may not be inlined, so match it by name.
   const names = new Set([...lines].map((number) => functions.name[number]));
   return { lines: (name) => names.has(name), code: (_, number) => code.has(number) };
 }
 
-/** The functions that have an address: as annotate shows it, which is that of the file as it was linked. */
+/** Functions at an address as annotate shows it: in a file, the link-time address. */
 async function atAddress(
   profile: Profile,
   source: ProfileSource | undefined,
@@ -152,7 +155,7 @@ async function atAddress(
   );
 }
 
-/** Says that there is no such function, and which one may be meant. */
+/** The message that a function does not exist, with similar names. */
 export function noSuchFunction(profile: Profile, wanted: string): string {
   const part = wanted.replaceAll("/", "").toLowerCase();
   const near = profile.functions.name.map((_, number) => functionName(profile, number))

@@ -82,7 +82,10 @@ export interface DiffRow extends DiffChange {
   readonly before: DiffSide;
   /** The side that is compared with the base. */
   readonly after: DiffSide;
-  /** `now inlined`, `no longer inlined`, `moved from OBJECT`, `moved to OBJECT`, `new`, `gone`. */
+  /**
+   * A remark: `now inlined`, `no longer inlined`, `moved from OBJECT`, `moved to OBJECT`, `new`,
+   * `gone`, or empty.
+   */
   readonly note: string;
 }
 

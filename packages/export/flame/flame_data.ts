@@ -17,7 +17,7 @@ import {
 export interface FlameData {
   /** Title of the recording. */
   readonly title: string;
-  /** How far names and stacks can be trusted. */
+  /** Trust in names and stacks, in one line. */
   readonly trust: string;
   /** Names of the sides of a comparison, base first; otherwise one name. */
   readonly sides: readonly string[];

@@ -30,7 +30,7 @@ export interface FoldedOptions {
   readonly tid?: boolean;
   /** Whether lines have no root: their first frame is a function. */
   readonly withoutComm?: boolean;
-  /** Whether threads that the kernel has for each CPU, such as `kworker/3:1-events`, are one: `kworker/*`. */
+  /** Whether per-CPU kernel threads such as `kworker/3:1-events` are merged to `kworker/*`. */
   readonly mergeCpus?: boolean;
 }
 
@@ -138,10 +138,13 @@ function rootName(
     : name;
 }
 
-/** Names of threads that the kernel has for each CPU or group of them: a slash, a number, and for workers more. */
+/**
+ * Names of per-CPU kernel threads: a slash and a number, followed by a colon or hyphen and more for
+ * workers.
+ */
 const OF_CPU = /^([A-Za-z_]+)\/u?\d+(?:[:-].*)?$/;
 
-/** The name of a thread without the number of its CPU. */
+/** The name of a thread, with the CPU's number replaced if it is a per-CPU kernel thread. */
 function withoutCpu(comm: string): string {
   const [, name] = OF_CPU.exec(comm) ?? [];
   return name === undefined ? comm : `${name}/*`;

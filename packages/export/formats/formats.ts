@@ -1,7 +1,7 @@
 import type { Profile } from "@perfdata/profile";
 import type { FoldedOptions } from "./folded.ts";
 
-/** Bytes of a file in chunks that belong to the caller. */
+/** The bytes of a file in chunks, which the receiver may keep. */
 export type Chunks = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
 
 /** Options of all formats. A format ignores those that it does not support. */

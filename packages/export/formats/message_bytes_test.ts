@@ -4,7 +4,7 @@ import { emptyTableToken, Label, Profile, Sample, StringTable } from "pprof-form
 import { MessageBytes } from "./message_bytes.ts";
 
 const number = fc.oneof(fc.nat(300), fc.maxSafeNat(), fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 62));
-/** As a pprof of differences has them. */
+/** Negative numbers occur in pprof profiles of differences. */
 const signed = fc.oneof(number, fc.maxSafeInteger(), fc.constantFrom(-1, -(2 ** 31), -(2 ** 53)));
 
 Deno.test("MessageBytes: messages equal those of pprof-format", () => {

@@ -1,9 +1,9 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { Profile } from "@perfdata/profile";
 
-/** Addresses of objects that occur in a profile, by number of the object. */
+/** Address ranges of the objects in a profile, by number of the object. */
 export interface ObjectRanges {
-  /** The first address; that of an object without addresses is its limit. */
+  /** The first address; 0 for an object without addresses. */
   readonly start: Float64Array;
   /** The address after the last one; 0 for an object without addresses. */
   readonly limit: Float64Array;
@@ -11,7 +11,7 @@ export interface ObjectRanges {
   readonly hasFiles: Uint8Array;
 }
 
-/** The ranges of the addresses of each object; addresses that are below zero, as those of a kernel, count as 0. */
+/** Computes the address range of each object. Negative addresses, as in the kernel, count as 0. */
 export function objectRanges({ objects, places, frames, files }: Profile): ObjectRanges {
   const limit = new Float64Array(objects.length);
   const start = new Float64Array(objects.length).fill(Infinity);
@@ -22,7 +22,8 @@ export function objectRanges({ objects, places, frames, files }: Profile): Objec
     const address = Math.max(0, floatAt(places.address, place));
     if (address >= floatAt(limit, object)) limit[object] = address + 1;
     if (address < floatAt(start, object)) start[object] = address;
-    // A place that no stack has, such as the target of a branch, was not looked up: it has no frame.
+    // A place that is in no stack, such as the target of a branch, was not looked up and has no
+    // frames.
     const first = intAt(places.start, place);
     if (first === intAt(places.start, place + 1)) continue;
     const file = intAt(frames.file, intAt(places.frames, first));
@@ -34,7 +35,7 @@ export function objectRanges({ objects, places, frames, files }: Profile): Objec
   return { start, limit, hasFiles };
 }
 
-/** By function: the file of the first of its frames that has one, or -1. */
+/** A source file of each function: that of its first frame with a file; -1 without one. */
 export function functionFiles({ functions, frames }: Profile): Int32Array {
   const found = new Int32Array(functions.name.length).fill(-1);
   for (let frame = 0; frame < frames.function.length; frame++) {

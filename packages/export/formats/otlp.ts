@@ -12,7 +12,7 @@ import { functionFiles, objectRanges } from "./object_ranges.ts";
 
 /** Options of {@linkcode otlp}. */
 export interface OtlpOptions {
-  /** Whether inlined functions are lines of a location; they are where this is missing. */
+  /** Whether inlined functions are lines of a location; default true. */
   readonly inline?: boolean;
 }
 
@@ -44,10 +44,9 @@ const ATTRIBUTE = { KEY: 1, VALUE: 2 } as const;
 const ANY = { STRING: 1, INT: 3, ARRAY: 5 } as const;
 const ARRAY_VALUES = 1;
 
-/** The value of an attribute. */
 type AttributeValue = string | number | readonly string[];
 
-/** Numbers of equal things, from 1: number 0 of each table is the zero value. */
+/** Numbers distinct values from 1. Number 0 of each table is the zero value. */
 class Numbers<T> {
   readonly list: T[] = [];
   readonly #numbers = new Map<string, number>();
@@ -65,12 +64,12 @@ class Dictionary {
   readonly #inline: boolean;
   readonly #strings = new Numbers<string>();
   readonly #attributes = new Numbers<{ key: number; value: AttributeValue }>();
-  /** By stack, place, function and object: its number; 0 for none yet. */
+  /** Number of each stack, place, function and object; 0 if it has none yet. */
   readonly #stackOf: Int32Array;
   readonly #locationOf: Int32Array;
   readonly #functionOf: Int32Array;
   readonly #mappingOf: Int32Array;
-  /** Stacks, places, functions and objects in the order of their numbers. */
+  /** Numbered stacks, places, functions and objects, in the order of their numbers. */
   readonly #stacks: number[] = [];
   readonly #locations: number[] = [];
   readonly #functions: number[] = [];
@@ -85,22 +84,23 @@ class Dictionary {
     this.#mappingOf = new Int32Array(profile.objects.length);
   }
 
-  /** The number of a text. */
   text(value: string): number {
     return value === "" ? 0 : this.#strings.number(value, value);
   }
 
-  /** The number of an attribute. */
   attribute(name: string, value: AttributeValue): number {
     return this.#attributes.number(JSON.stringify([name, value]), { key: this.text(name), value });
   }
 
-  /** The number of a stack; 0 for a sample without one. */
+  /** The number of a stack; 0 for a sample without a stack. */
   stack(stack: number): number {
     return stack < 0 ? 0 : met(this.#stackOf, this.#stacks, stack);
   }
 
-  /** Writes the tables, of which those that are referred to come last. */
+  /**
+   * Writes the tables. A table follows those that refer to it, since writing them numbers its
+   * entries.
+   */
   write(bytes: MessageBytes): void {
     const { stacks } = this.#profile;
     const empty = (table: number) => bytes.close(bytes.open(table));
@@ -190,12 +190,12 @@ class Dictionary {
   }
 }
 
-/** The number of something that is met: from 1, in the order in which things are met first. */
+/** The number of an entry, assigned on first use from 1. */
 function met(numbers: Int32Array, list: number[], thing: number): number {
   return numbers[thing] ||= list.push(thing);
 }
 
-/** Adds a field of packed numbers. */
+/** Appends a field of packed numbers. */
 function packed(bytes: MessageBytes, field: number, numbers: readonly number[]): void {
   if (numbers.length === 0) return;
   const message = bytes.open(field);
@@ -216,11 +216,12 @@ function anyValue(bytes: MessageBytes, value: AttributeValue): void {
 }
 
 /**
- * A profile for OpenTelemetry (`ProfilesData`, which is also the body of a request to a collector).
+ * Writes a profile for OpenTelemetry (`ProfilesData`, which is also the body of a request to a
+ * collector).
  *
- * Each event has two profiles: the number of samples, and the sum of their periods. A place is a location, its
- * object a mapping with the build id; comm, pid and tid are attributes of samples. Times are left out: they are not
- * of the clock that OpenTelemetry asks for.
+ * Each event has two profiles: the number of samples, and the sum of their periods. A place is a
+ * location, its object a mapping with the build id. comm, pid and tid are attributes of samples.
+ * Times are omitted, because the recording's clock is not the one that OpenTelemetry requires.
  */
 export function* otlp(
   apart: Profile,
@@ -271,7 +272,7 @@ export function* otlp(
   yield bytes.take();
 }
 
-/** Sums of an event: stacks by thread, in a node each. */
+/** Sums of an event's samples. A node is a pair of stack and thread. */
 function sumsOf(
   { samples }: Profile,
   event: number,
@@ -291,7 +292,7 @@ function sumsOf(
   return { pairs, counts: counts.array(), periods: periods.array() };
 }
 
-/** Adds the samples of an event with one of their values. */
+/** Writes the samples of an event with one of their values. */
 function addSamples(
   bytes: MessageBytes,
   { threads }: Profile,
@@ -309,7 +310,7 @@ function addSamples(
       : {};
     attributes[thread] ??= [
       dictionary.attribute("thread.name", comm),
-      // A number below zero stands for one that was not recorded.
+      // A negative id was not recorded.
       ...(tid < 0 ? [] : [dictionary.attribute("thread.id", tid)]),
       ...(pid < 0 ? [] : [dictionary.attribute("process.pid", pid)]),
     ];

@@ -32,7 +32,7 @@ export interface StackRows {
 export interface ViewProfile {
   /** Title of the recording. */
   readonly title: string;
-  /** How far names and stacks can be trusted, in one line. */
+  /** Trust in names and stacks, in one line. */
   readonly trust: string;
   /** Missing facts of off-CPU times, and how to record them, one line each. */
   readonly notes?: readonly string[] | undefined;

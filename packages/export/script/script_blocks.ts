@@ -177,7 +177,7 @@ export class BranchBlocks {
     }
   }
 
-  /** Writes the name of a function where another function begins. */
+  /** Writes the name of the function if it differs from the one before. */
   #symbol(text: ByteText, place: number, distance: number, endPlace: number): void {
     if (place < 0) return;
     const address = this.#places.address(place) + distance;

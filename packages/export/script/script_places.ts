@@ -126,7 +126,7 @@ export class ScriptPlaces {
   }
 
   /**
-   * How far names can be trusted.
+   * Trust in the names.
    *
    * @param samples Number of samples taken at each place.
    */

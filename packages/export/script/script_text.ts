@@ -177,7 +177,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     });
   }
 
-  /** How far names can be trusted, after all text was written. */
+  /** Trust in the names, after all text was written. */
   trust(): SymbolTrust {
     return (this.#places as ScriptPlaces).trust(this.samples.samples());
   }

@@ -1,4 +1,4 @@
-/** Types of data with the samples of each field, as lines and as JSON. */
+/** Formats data types with the samples of each field, as lines and as JSON. */
 import { jsonLine } from "@perfdata/format/bytes";
 import { type Line, shareStyle } from "@perfdata/profile";
 import { fieldAt } from "./data_field.ts";
@@ -6,7 +6,7 @@ import { listFields, type TypeCount } from "./data_type_table.ts";
 import type { DataCause } from "./data_types.ts";
 import type { UnknownTypes } from "./type_sums.ts";
 
-/** A type goes by its name, with or without `struct` and the like. */
+/** Whether a type has a name, given with or without the keyword `struct`, `union` or `enum`. */
 export function isTypeCalled(name: string, wanted: string): boolean {
   return name === wanted || name.replace(/^(?:struct|union|enum) /, "") === wanted;
 }
@@ -14,9 +14,9 @@ export function isTypeCalled(name: string, wanted: string): boolean {
 const percentOf = (period: number, whole: number): number => whole === 0 ? 0 : 100 * period / whole;
 
 /**
- * A heading, then a line for each field.
+ * Formats a type: a heading, then a line for each field.
  *
- * @param whole The period of which shares are.
+ * @param whole The period of which shares are computed.
  */
 export function typeLines(one: TypeCount, event: string, whole: number): Line[] {
   const { type, object, samples, period } = one;
@@ -41,7 +41,7 @@ export function typeLines(one: TypeCount, event: string, whole: number): Line[] 
   return lines;
 }
 
-/** Lines of JSON, an offset each that was accessed. */
+/** Formats a type as JSON lines, one for each accessed offset. */
 export function* typeJsonLines(
   { type, object, offsets }: TypeCount,
   event: string,
@@ -52,7 +52,7 @@ export function* typeJsonLines(
   }
 }
 
-/** What is said of each cause. */
+/** Causes in the words of messages. */
 const CAUSE_TEXTS: Readonly<Record<DataCause, string>> = {
   "stack operation": "push, pop, call or return",
   "stack": "stack without a variable",
@@ -62,7 +62,7 @@ const CAUSE_TEXTS: Readonly<Record<DataCause, string>> = {
   "no code": "no code",
 };
 
-/** Of which share of the samples the type is known, and why not of the others. */
+/** The share of samples with a known type, and the causes for the others. */
 export function unknownTypesText({ without, total }: UnknownTypes): string {
   const share = (period: number) => `${percentOf(period, total.period).toFixed(2)}%`;
   const causes = [...without].filter(([, { samples }]) => samples > 0)

@@ -66,7 +66,7 @@ export class DataTypes {
   readonly #code: CodeReader;
   readonly #decoder: DataDecoder;
 
-  /** Reads nothing yet. */
+  /** Stores the inputs. Code is read in {@link DataTypes.find}. */
   constructor(resolver: SymbolResolver, code: CodeReader, decoder: DataDecoder) {
     this.#resolver = resolver;
     this.#code = code;

@@ -1,5 +1,5 @@
 /**
- * What waited for what: cache lines between CPUs, locks, threads for a CPU.
+ * Contention: cache lines shared by CPUs, locks, threads that wait for a CPU.
  *
  * @module
  */

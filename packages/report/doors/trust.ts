@@ -1,5 +1,5 @@
 /**
- * What a figure may be trusted in, what is missing, and what helps.
+ * Trust in names, missing data, and remedies.
  *
  * @module
  */

@@ -59,7 +59,7 @@ export interface LookedUpPlaces {
   readonly object: Int32Array;
   /** Whether each place's file is not known to be the recorded one. */
   readonly unverified: Uint8Array;
-  /** How far names can be trusted; `undefined` if nothing was looked up. */
+  /** Trust in the names; `undefined` if nothing was looked up. */
   readonly trust: SymbolTrust | undefined;
 }
 

@@ -67,7 +67,7 @@ export class FunctionTable {
   readonly eventNames: readonly string[];
   /** Names of events as recorded. */
   readonly recordedEvents: readonly string[];
-  /** How far names can be trusted; `undefined` if names are not needed. */
+  /** Trust in the names; `undefined` if names are not needed. */
   readonly trust: SymbolTrust | undefined;
   /** Commands. */
   readonly comms: CommTable = new CommTable();
@@ -615,13 +615,13 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
 }
 
 /**
- * Names the places of the samples that were counted, and sums them up by function.
+ * Looks up the names of sampled places, and sums up the samples by function.
  *
- * @param engine What the pass over the recording left, or the code of a trace.
- * @param counts A consumer of that pass, or what was counted of the trace.
- * @param resolver Finds symbols: with `parameters: false`, as perf shows names; with
- * `debugInformation: false`, which saves time, where neither source lines nor inlined functions are
- * asked for. Without one, functions are addresses.
+ * @param engine The engine after the pass over the recording, or the code of a trace.
+ * @param counts A consumer of that pass, or the counts of the trace.
+ * @param resolver The symbol resolver. Open it with `parameters: false` for names as in perf, and with
+ * `debugInformation: false` to save time if neither source lines nor inlined functions are needed.
+ * Without a resolver, functions are addresses.
  *
  * @example
  * ```ts

@@ -18,7 +18,7 @@ import { emptyInfo, type EventInfo, InfoCounts, type StackInfo } from "./info_co
 
 export type { EventInfo, StackInfo } from "./info_counts.ts";
 
-/** Samples by how far their objects can be identified. */
+/** Samples by whether their objects can be identified. */
 export interface ObjectInfo {
   /** Number of sampled objects. */
   readonly count: number;
@@ -64,7 +64,7 @@ export interface RecordingInfo extends RecordingHead {
   readonly leftOut: number;
   /** Records lost for lack of room in the ring buffer, and samples lost by the hardware. */
   readonly lost: number;
-  /** How often an event was throttled. */
+  /** Number of throttlings. */
   readonly throttled: number;
   /** Number of sampled processes. */
   readonly processes: number;

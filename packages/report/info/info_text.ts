@@ -5,7 +5,7 @@ import type { EventInfo, RecordingHead, RecordingInfo } from "./info.ts";
 const NAMES = 10;
 
 /**
- * Formats the summary as lines: who and what, then how much, how complete, and suggested commands.
+ * Formats the summary as lines: machine and command, counts, completeness, and suggested commands.
  *
  * @param info Counts of the recording.
  * @param damage Number of faults found while reading.

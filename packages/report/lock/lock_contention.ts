@@ -79,7 +79,7 @@ export interface LockThread extends WaitSums {
 export interface LockReport {
   /** Callers, by descending total. */
   readonly callers: readonly LockCaller[];
-  /** How far names of {@link LockReport.callers} can be trusted. */
+  /** Trust in the names of {@link LockReport.callers}. */
   readonly trust: SymbolTrust | undefined;
 }
 

@@ -92,7 +92,7 @@ export interface CacheLineReport {
   readonly lines: readonly CacheLine[];
   /** Number of all lines, including those that are not in `lines`. */
   readonly lineCount: number;
-  /** How far names can be trusted. */
+  /** Trust in the names. */
   readonly trust: SymbolTrust | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Says which names, numbers and times a recording has, for filters that match nothing. */
+/** Explains filters that match nothing by the names, ids and times that a recording has. */
 import { intAt } from "@perfdata/format/bytes";
 import {
   HEADER_STAT,
@@ -9,10 +9,10 @@ import {
 import type { PerfDataReader } from "@perfdata/format/records";
 import { namesSeen, type NameTest, numberList, type Run, runEngine } from "@perfdata/session";
 
-/** Most names or ranges that a message lists. */
+/** Maximum number of names or ranges in a message. */
 const LISTED = 6;
 
-/** Filters as they were given, by the names of their flags. */
+/** The given filters by the name of their flag. */
 export type GivenFilters = Readonly<
   Partial<
     Record<
@@ -24,14 +24,14 @@ export type GivenFilters = Readonly<
 
 const NUMBERS = ["pid", "tid", "cpu"] as const;
 
-/** Numbers of processes, threads and CPUs. */
+/** Ids of processes, threads and CPUs. */
 interface Numbers {
   readonly pid: Set<number>;
   readonly tid: Set<number>;
   readonly cpu: Set<number>;
 }
 
-/** The ids in a recording that filters select by: processes, threads and CPUs. */
+/** The ids, record types and times in a recording. */
 class Present {
   readonly needs = { order: "file", machine: false } as const;
   /** Ids of samples. */
@@ -39,7 +39,7 @@ class Present {
   /** Ids of other records: a recording with Intel PT may have no samples. */
   readonly others: Numbers = { pid: new Set(), tid: new Set(), cpu: new Set() };
   readonly types = new Set<number>();
-  /** When the first and the last sample were taken, and the others were written; 0 if there are none. */
+  /** Times of the first and last sample, and of the first and last other record; 0 without one. */
   first = 0n;
   last = 0n;
   firstOther = 0n;
@@ -71,22 +71,23 @@ class Present {
   }
 }
 
-/** Further facts for the message that no sample passes the filters. */
+/** Options of {@link whyNothing}. */
 export interface WhyNothingOptions {
-  /** The filters by name, after they were asked. */
+  /** The name filters, which have stored the names that they rejected. */
   readonly names: Readonly<
     Partial<Record<"comm" | "dso" | "symbol" | "event", NameTest | undefined>>
   >;
-  /** Orders names: those that are nearest to what was wanted come first. */
+  /** Returns the distance of a name from the wanted one, to list near names first. */
   readonly near: (wanted: string) => (name: string) => number;
 }
 
 /**
- * Says in a few words why no sample passes: which filter matches nothing, and what there is.
+ * The reason why no sample passes the filters: the filter that matches nothing, and the values that
+ * exist.
  *
- * @param reader The recording, opened once more; of a stream only names are known.
- * @param filters The filters as they were given.
- * @param how The filters by name, after they were asked, and what orders names.
+ * @param reader The recording, opened again. Without it (a stream), only names are explained.
+ * @param filters The given filters.
+ * @param options The name filters after the pass, and the order of names.
  */
 export async function whyNothing(
   reader: PerfDataReader | undefined,
@@ -119,7 +120,8 @@ export async function whyNothing(
     if (text === undefined || seen === undefined || seen.matched || seen.others.size === 0) {
       continue;
     }
-    // Unnamed ones have an empty name. A filter by object name also matches paths.
+    // Unnamed threads have an empty name. Object filters also saw paths, which are listed only if
+    // the filter has a slash.
     const isPath = (name: string) => what === "dso" && !text.includes("/") && name.includes("/");
     const there = [...seen.others].filter((name) => name !== "" && !isPath(name));
     const others = there.length === 0
@@ -137,16 +139,16 @@ export async function whyNothing(
 }
 
 /**
- * Why a recording has no samples though nothing was filtered, as the end of a line: there are counts, or AUX
- * data, and what makes something of that. Nothing where there is none.
+ * The hint for a recording without samples, as the end of a line: the command that shows its counts
+ * or AUX data. Empty if it has neither.
  *
- * @param reader The recording, which can be read at any place.
+ * @param reader The recording, from a seekable source.
  */
 export async function whyNoSamples(reader: PerfDataReader): Promise<string> {
   if (reader.features.some(({ id }) => id === HEADER_STAT)) {
     return "; it has counts: perfdata stat prints them";
   }
-  // Most recordings have samples: what reads AUX data is loaded for the others.
+  // Imported here because most recordings have samples.
   const { PERF_AUXTRACE_ARM_SPE, PERF_AUXTRACE_INTEL_PT } = await import("@perfdata/user-records");
   const { readAuxTrace } = await import("@perfdata/session/auxtrace");
   const { streams, type, typeName } = await readAuxTrace(reader, { diagnostics: () => {} });
@@ -170,7 +172,7 @@ function isOneOf(wanted: ReadonlySet<number>, there: ReadonlySet<number>): boole
   return [...wanted].some((number) => there.has(number));
 }
 
-/** `is 3`, `are 0-3, 8` or, of many, the first ones and how many more. */
+/** Lists numbers: `is 3`, `are 0-3, 8`, with the number of further ones at the end. */
 function areNumbers(numbers: ReadonlySet<number>): string {
   const sorted = [...numbers].sort((a, b) => a - b);
   const ranges: [first: number, last: number][] = [];
@@ -187,7 +189,7 @@ function areNumbers(numbers: ReadonlySet<number>): string {
   }`;
 }
 
-/** Names, those first that are nearest to what was wanted. */
+/** Lists names, the nearest to the wanted one first. */
 function areNames(names: readonly string[], far: (name: string) => number = () => 0): string {
   const sorted = names.map((name) => ({ name, far: far(name) }))
     .sort((a, b) => a.far - b.far || (a.name < b.name ? -1 : 1));
@@ -196,7 +198,7 @@ function areNames(names: readonly string[], far: (name: string) => number = () =
   return `${names.length > 1 ? "are" : "is"} ${shown}${left > 0 ? ` and ${left} more` : ""}`;
 }
 
-/** From when to when there are samples or, as of Intel PT there may be none, other records. */
+/** The time span of the samples, or of other records if there are no samples, as with Intel PT. */
 function spanOf({ first, last, firstOther, lastOther }: Present): string {
   if (last > 0n) return `; samples are from ${seconds(first)} to ${seconds(last)}`;
   return lastOther > 0n
@@ -206,7 +208,7 @@ function spanOf({ first, last, firstOther, lastOther }: Present): string {
     : "";
 }
 
-/** A time in seconds of the recording's clock, as `--time` takes it. */
+/** A time in seconds of the recording's clock, in the format of `--time`. */
 function seconds(time: bigint): string {
   const text = String(time).padStart(10, "0");
   return `${text.slice(0, -9)}.${text.slice(-9, -3)}`;

@@ -41,7 +41,10 @@ const RUNTIMES: readonly (readonly [files: readonly string[], remedy: string])[]
   [["libcoreclr.so"], "write /tmp/perf-PID.map (DOTNET_PerfMapEnabled=1)"],
 ];
 
-/** How the runtimes among a recording's objects write perf maps; `undefined` if none is known. */
+/**
+ * The way in which the runtimes among a recording's objects write perf maps; `undefined` if none is
+ * known.
+ */
 export function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string | undefined {
   const names = objects.map(({ object }) =>
     object?.path.slice(object.path.lastIndexOf("/") + 1) ?? ""
@@ -57,7 +60,7 @@ export function mapsOf(objects: readonly Pick<ObjectTrust, "object">[]): string 
 /**
  * The remedy for most of an object's addresses without a function; `undefined` if all have one.
  *
- * @param maps How its runtimes write perf maps: {@linkcode mapsOf} of all objects.
+ * @param maps The way in which its runtimes write perf maps: {@linkcode mapsOf} of all objects.
  */
 export function remedyOf(
   of: Pick<ObjectTrust, "object" | "unresolved">,

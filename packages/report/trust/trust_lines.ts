@@ -1,4 +1,4 @@
-/** How far names can be trusted, as lines for messages. */
+/** Formats the trust in names as lines for messages. */
 import { UNVERIFIED_MARK } from "@perfdata/profile";
 import type { SymbolTrust } from "@perfdata/session";
 import { CONTESTED_MAP } from "@perfdata/symbols/resolver";

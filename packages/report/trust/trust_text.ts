@@ -1,4 +1,4 @@
-/** How far the names of a recording can be trusted, as tables and JSON. */
+/** Formats the trust in the names of a recording as tables and JSON. */
 import { visible } from "@perfdata/format/bytes";
 import {
   type ObjectTrust,
@@ -12,7 +12,7 @@ import type { RecordedAddresses } from "@perfdata/session/code";
 import { FETCH, mapsOf, remediesOf, remedyOf } from "./remedies.ts";
 import { causesText } from "./trust_lines.ts";
 
-/** Formats a share; `-` of nothing. */
+/** Formats a share; `-` if the whole is 0. */
 export const percent = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
 
