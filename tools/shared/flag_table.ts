@@ -1,5 +1,6 @@
 /**
- * The flags of a command as one table, of which its parser, help text, manual page and completion are made:
+ * The flags of a command as one table. The parser, help text, manual page and shell completion are
+ * generated from it:
  *
  *     const FLAGS = {
  *       "--json": "print lines of JSON",
@@ -7,8 +8,9 @@
  *       ...SYMBOL_FLAGS,
  *     } as const;
  *
- * A row is a flag with its value, as users see them, and what it does. A value in brackets may be left out.
- * One that is called NAMES, LIST or KEYS has commas, and the flag may be given several times.
+ * The key of a row is the flag with a placeholder for its value, the value is its description. A
+ * placeholder in brackets marks an optional value. A placeholder NAMES, LIST or KEYS marks a list with
+ * commas, whose flag may be repeated.
  */
 export type FlagTable = Readonly<Record<string, string>>;
 

@@ -17,14 +17,14 @@ import { parseLength, parseTime } from "./time_flag.ts";
 interface Around {
   /** The name of an event, or a time. */
   readonly what: string;
-  /** ns. */
+  /** Distance to both sides in ns. */
   readonly length: bigint;
 }
 
 /** The parsed flags. */
 export interface PartWish {
   readonly time: TimeRange | undefined;
-  /** ns. */
+  /** Length of the end of the trace to decode, in ns. */
   readonly last: bigint | undefined;
   readonly around: Around | undefined;
 }

@@ -70,7 +70,7 @@ Deno.test("CountChange: small counts have the probability of the exact test", ()
     compared++;
   }
   assert(compared > 150, `${compared}`);
-  // Five events against none in the same time: 1/32 on one side, by half.
+  // Five events against zero in the same time: probability 1/32 on each side, of which half counts.
   const rate = new CountChange({ samples: 5, size: 1 }, { samples: 0, size: 1 }, true);
   assertAlmostEquals(rate.chance(0), 1 / 32, 0.005);
 });

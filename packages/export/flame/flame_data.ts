@@ -55,7 +55,7 @@ export interface FlameData {
   readonly rows: FlameRows;
   /** Number of nodes dropped by the limit; their samples count for their callers. */
   readonly omittedNodes: number;
-  /** The largest share (0 to 1) of an event in one of them. */
+  /** Largest share (0 to 1) of an event in one of the dropped nodes. */
   readonly omittedShare: number;
 }
 

@@ -20,9 +20,10 @@ export interface CallgrindOptions {
  * A profile for KCachegrind, QCachegrind and `callgrind_annotate` (the Callgrind Profile Format,
  * version 1).
  *
- * Costs are the periods and the samples of each event, by line. The cost of a call, and its number
- * of calls, which sampling does not know, are those of the samples below it. A sample counts once
- * for a call, however often the call is in its stack.
+ * Costs are the periods and the samples of each event, by line. The cost of a call
+ * is the sum of the samples below it. Its number of calls is the number of these samples, because
+ * sampling does not count calls. A sample counts once for a call, however often the call is in its
+ * stack.
  */
 export function* callgrind(
   apart: Profile,

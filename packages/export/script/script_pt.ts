@@ -1,5 +1,5 @@
-// A single module, because all fields of a line are written in sequence into one buffer and depend
-// on the kind of sample.
+// One module, since all fields of a line are written in sequence into one buffer and depend on the
+// kind of sample.
 import type { ObjectCodeReader } from "@perfdata/session/code";
 import { eventName, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
 import type { PerfEvent } from "@perfdata/format/records";
@@ -215,7 +215,7 @@ function fieldsOf(
  * (tools/perf/builtin-script.c).
  */
 export class PtScriptWriter {
-  // A single class, because perf's print functions run in sequence and share the current row.
+  // One class, since perf's print functions run in sequence and share the current row.
 
   /** Text that was not written out yet. */
   readonly text: ByteText = new ByteText();

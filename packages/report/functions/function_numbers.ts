@@ -204,7 +204,7 @@ export class FunctionNumbers {
   origin(number: number): { readonly dso: number; readonly mark: string } | undefined {
     const dso = this.#dsos[number];
     if (dso === undefined) return undefined;
-    // The hash of a Rust name stands for types that the name omits.
+    // The hash distinguishes types that a Rust name omits.
     const hash = /17h([0-9a-f]{16})E/.exec(this.#names[number] ?? "")?.[1];
     const start = addressToHex(this.#starts[number] ?? 0).slice(2);
     return { dso, mark: hash === undefined ? ` @${start}` : `::h${hash}` };

@@ -60,7 +60,7 @@ export interface RateStreamSummary {
   readonly source: "read" | "period";
   /** Samples of this event, or READs of a counter that others sample. */
   readonly samples: number;
-  /** Seconds between the first and the last of them. */
+  /** Seconds between the first and the last of these samples. */
   readonly seconds: number;
   /** Events counted in that time. */
   readonly count: number;
