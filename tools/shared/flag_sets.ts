@@ -43,7 +43,7 @@ export const STITCH_FLAG = {
     of the previous sample, as perf report --stitch-lbr does`,
 } as const;
 
-/** Samples that are made of Intel PT. */
+/** Samples synthesized from Intel PT. */
 export const ITRACE_FLAG = {
   "--itrace LETTERS": `make samples from Intel PT, as in perf-report(1): i100us (instructions), y
     (core clocks), b, c, r (branches, calls, returns), x (transactions); with g, call chains, and

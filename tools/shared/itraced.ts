@@ -1,4 +1,6 @@
-/** `--itrace` of commands that read samples: the recording with the samples that are made of its Intel PT. */
+/**
+ * `--itrace` of commands that read samples: adds samples synthesized from Intel PT to a recording.
+ */
 import { copyRecording, FileOutput } from "@perfdata/edit";
 import { type PtSampleRecords, ptSampleRecords } from "@perfdata/edit/slice";
 import type {
@@ -13,7 +15,7 @@ import { type ItraceOptions, parseItrace } from "@perfdata/pt";
 import { complain, Progress, UsageError } from "./cli.ts";
 import { type codeFiles, codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
 
-/** Letters of `--itrace` whose samples have data that records of made events do not have, by option. */
+/** Options of `--itrace`, with their letters, whose samples have data that only `script` prints. */
 const LEFT_TO_SCRIPT: readonly (readonly [keyof ItraceOptions, string])[] = [
   ["ptwrites", "w"],
   ["power", "p"],
@@ -23,30 +25,34 @@ const LEFT_TO_SCRIPT: readonly (readonly [keyof ItraceOptions, string])[] = [
   ["addedBranches", "L"],
 ];
 
-/** A recording with samples of its Intel PT. */
+/** A recording with samples synthesized from its Intel PT. */
 export interface Itraced {
-  /** Its bytes. */
+  /** The bytes of the new recording. */
   readonly source: RandomAccessSource;
-  /** Says what was not decoded; returns whether all was. */
+  /** Prints what could not be decoded. Returns whether all was decoded. */
   readonly report: () => boolean;
 }
 
-/** A recording with Intel PT, and the edit that makes samples of it. */
+/** A recording with Intel PT, and the edit that adds the samples. */
 export interface ItraceEdit extends Itraced {
   readonly edit: PtSampleRecords;
 }
 
-/** What samples are made of. */
+/** Inputs of {@link itraced}. */
 interface ItraceWish {
-  /** The letters of the flag. */
+  /** The value of `--itrace`. */
   readonly letters: string;
-  /** Where code is; on this machine by default. */
+  /** Location of code files; by default on this machine. */
   readonly where?: Parameters<typeof codeFiles>[1];
-  /** The bytes of the recording, if it was opened. */
+  /** The bytes of the recording, if it is open. */
   readonly opened?: ByteSource | undefined;
 }
 
-/** Options of `--itrace`. */
+/**
+ * Parses the value of `--itrace`.
+ *
+ * @throws {UsageError} If a letter is unknown, only for `script`, or if no letter asks for samples.
+ */
 function optionsOf(letters: string): ItraceOptions {
   let itrace: ItraceOptions;
   try {
@@ -70,9 +76,9 @@ function optionsOf(letters: string): ItraceOptions {
 }
 
 /**
- * Opens the trace of a recording to make samples of it.
+ * Opens the trace of a recording, and creates the edit that adds samples.
  *
- * @throws {UsageError} If the letters have no meaning.
+ * @throws {UsageError} If a letter is unknown or only for `script`.
  * @throws {InputError} If the recording has no Intel PT.
  */
 export async function itraceEdit(
@@ -98,14 +104,14 @@ export async function itraceEdit(
   return { source: trace.source, edit, report };
 }
 
-/** Makes the samples, in memory or in the folder of temporary files. */
+/** Writes the recording with the samples to memory, or to the folder of temporary files. */
 export async function itraced(
   ...[tool, name, wish]: Parameters<typeof itraceEdit>
 ): Promise<Itraced> {
   const { source: recorded, edit, report } = await itraceEdit(tool, name, wish);
   const { temp = memoryFile } = wish.opened ?? openSource(name);
   const source = tempSink(temp());
-  // What is damaged was said when the records were read.
+  // The first read of the records reported their errors.
   const reader = await PerfDataReader.open(recorded, { diagnostics: () => {} });
   await copyRecording(reader, new FileOutput(source), { edit, lostFeature: () => {} });
   complain(
@@ -114,13 +120,16 @@ export async function itraced(
   return { source, report };
 }
 
-/** Bytes of memory that are allocated at once. */
+/** Size of an allocation in bytes. */
 const CHUNK = 1 << 24;
 
-/** A temporary file in memory, which is never copied as it grows. */
+/** A temporary file in memory. It grows by chunks, without copying. */
 function memoryFile(): TempFile {
   const chunks: Uint8Array[] = [];
-  /** Takes the parts of `[position, position + length)` that are in a chunk each. */
+  /**
+   * Splits `[position, position + length)` at the borders of chunks, and calls `take` for each
+   * part.
+   */
   const parts = (
     position: number,
     length: number,
@@ -149,7 +158,7 @@ function memoryFile(): TempFile {
   };
 }
 
-/** A temporary file that is written, and then read. */
+/** A sink that writes a temporary file, and a source that reads it afterwards. */
 function tempSink(file: TempFile): RandomAccessSink & RandomAccessSource {
   let size = 0;
   return {

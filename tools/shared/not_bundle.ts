@@ -2,7 +2,10 @@
 import { type FileKind, fileKind, KIND_BYTES } from "@perfdata/format/constants";
 import { InputError } from "./cli.ts";
 
-/** The kind of a file by its first bytes; `undefined` if it cannot be read, which its reader reports. */
+/**
+ * The kind of a file by its first bytes; `undefined` if it cannot be read. Its reader then reports
+ * the error.
+ */
 function kindOf(path: string): FileKind | undefined {
   const start = new Uint8Array(KIND_BYTES);
   try {

@@ -81,7 +81,7 @@ export interface ReadProfile {
 interface ReadProfileOptions extends ProfileOptions {
   /** Whether to read source lines and inlined calls. */
   readonly debugInformation: boolean;
-  /** Letters of `--itrace`: samples are made of Intel PT. */
+  /** The value of `--itrace`, to synthesize samples from Intel PT. */
   readonly itrace?: string | undefined;
   /** Whether to read Intel PT. If the file has no samples, Intel PT is read anyway. */
   readonly pt?: boolean;
@@ -182,7 +182,7 @@ interface CollectedSamples {
   /** The resolver that stacks were unwound with, or a new one. */
   readonly symbols: () => Promise<SymbolResolver>;
   readonly progress: Progress;
-  /** What the samples of Intel PT were made of. */
+  /** The recording with samples synthesized from Intel PT, if `--itrace` is given. */
   readonly itraced: Itraced | undefined;
 }
 

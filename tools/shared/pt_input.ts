@@ -315,7 +315,7 @@ export interface TraceLoss {
   /** Counts of the decoding. */
   readonly counts: PtCounts;
   readonly trace: PtTrace;
-  /** Its places, if they were named. */
+  /** Names of the places, if they were looked up. */
   readonly names?: PtNames;
   /** Errors in the recording. */
   readonly complaints: Complaints;

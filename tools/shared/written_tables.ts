@@ -44,7 +44,7 @@ export interface TablesJob {
   readonly names: boolean;
   /** Whether files may be replaced. */
   readonly force: boolean;
-  /** Letters of `--itrace`: samples are made of its Intel PT. */
+  /** The value of `--itrace`, to synthesize samples from Intel PT. */
   readonly itrace?: string | undefined;
   /** Whether to write the calls of Intel PT as a table. */
   readonly ptCalls?: boolean;

@@ -1,4 +1,4 @@
-/** A path: text, or bytes if its name is not UTF-8. Deno finds no files by bytes that are not UTF-8. */
+/** A path as text, or as bytes if its name is not UTF-8. Deno cannot open files by such bytes. */
 export type FilePath = string | Uint8Array;
 
 /** The part of `node:fs` that is used; Node, Bun and Deno have it. */
