@@ -197,7 +197,11 @@ function extensionOf(type: number): string {
   return EXTENSIONS[PERF_AUXTRACE_NAMES[type] ?? ""] ?? "aux";
 }
 
-/** @throws {InputError} If the AUX data is not Intel PT and `--all-aux` is not given. */
+/**
+ * Checks the kind of the AUX data.
+ *
+ * @throws {InputError} If it is not Intel PT, unless `--all-aux` is given without `--ptxed`.
+ */
 function checkType(wish: Wish, type: number): void {
   if (wish.ptxed && type !== PERF_AUXTRACE_INTEL_PT) {
     throw new InputError(`${wish.file}: AUX data is not Intel PT, which --ptxed is for`);
@@ -210,7 +214,7 @@ function checkType(wish: Wish, type: number): void {
 /**
  * The streams that the flags select.
  *
- * @throws {InputError} If the flags select no stream.
+ * @throws {InputError} If there is no AUX data, or the flags select no stream of it.
  */
 function chosen(wish: Wish, trace: AuxTrace): AuxStream[] {
   const { streams } = trace;

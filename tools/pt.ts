@@ -185,9 +185,9 @@ interface Trace {
   readonly names: PtNames;
   /** The threads and times to decode. */
   readonly part: NonNullable<NonNullable<ConstructorParameters<typeof PtCalls>[1]>["filter"]>;
-  /** Whether only a part is decoded. Calls also depend on the trace before the part. */
+  /** Whether only the part is decoded. With `--time`, calls also need the trace before the part. */
   readonly isShort: boolean;
-  /** Whether the flags select a part of the time. */
+  /** Whether `--last` or `--around` selects a part of the time. */
   readonly isPart: boolean;
   readonly options: DecodePtOptions;
   readonly progress: Progress;

@@ -45,7 +45,7 @@ export async function completionScript(
   return shell === "bash" ? bash(rows) : shell === "zsh" ? zsh(rows) : fish(rows);
 }
 
-/** A flag's description short enough for a menu: without its words and default. */
+/** The description of a flag in a menu: the part before its list of words or its default. */
 const brief = (about: string): string => filled(about.replace(/(;|,? \(|: ).*/, ""), 75)[0] ?? "";
 
 const names = (rows: readonly Row[]): string => rows.map(({ entry }) => entry.name).join(" ");

@@ -80,7 +80,7 @@ export function share(part: number, all: number, what: string): string {
   return `${part} of ${all} ${what} (${percent.toFixed(1)}%)`;
 }
 
-/** Prints the counts of a written recording, if standard error is a terminal. */
+/** Prints the number of records written to a file, if standard error is a terminal. */
 export function summary(
   name: string,
   { kept, replaced }: CopyStats,

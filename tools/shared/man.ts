@@ -57,7 +57,7 @@ function literal(lines: readonly string[]): string[] {
   return [".PP", ".nf", ...lines.map(plain), ".fi"];
 }
 
-/** A text line with troff requests and escape sequences quoted. */
+/** A text line in which the characters that troff interprets are escaped. */
 function plain(line: string): string {
   const text = line.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("'", "\\(aq")
     .replaceAll("`", "\\(ga").replaceAll("^", "\\(ha").replaceAll("~", "\\(ti")

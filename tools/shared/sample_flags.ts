@@ -62,7 +62,7 @@ export async function sampleFilter(
   return { pids, tids, cpus, time };
 }
 
-/** The values of the filters that were given. */
+/** The values of the filter flags. */
 export function givenFilters({ value }: SampleFlags): SampleFlags["value"] {
   const { comm, pid, tid, cpu, time, dso, symbol } = value;
   return { comm, pid, tid, cpu, time, dso, symbol };

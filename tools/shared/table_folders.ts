@@ -1,6 +1,6 @@
 /** Finds the tables in a directory. */
 
-/** Names of the tables in a directory. Empty if `recordings` or `weights` is missing. */
+/** Names of the tables in a directory; empty if it has neither `recordings` nor `weights`. */
 export function tableFolders(path: string): string[] {
   try {
     const folders = Array.from(Deno.readDirSync(path)).filter(({ isDirectory }) => isDirectory)

@@ -232,7 +232,7 @@ function partsOf(partition: readonly string[], { date = "unknown" }: RecordingKe
 }
 
 /**
- * Writes the tables of several recordings to one directory, with worker threads. Errors in one
+ * Writes the tables of several recordings to one directory, in up to `threads` workers. Errors in one
  * recording do not stop the others.
  *
  * @returns The counts, and the number of recordings that could not be read.
