@@ -39,7 +39,7 @@ function textOf(
 const HEAD = "cycles: 4 samples, period 60";
 
 Deno.test("functionText: rows of each event, the largest share first, in columns as wide as needed", () => {
-  // Of 60: 30, 20 and 10.
+  // Shares of 60: 30, 20 and 10.
   assertEquals(textOf({ sort: ["comm", "dso", "sym"] }), [
     HEAD,
     "OVERHEAD  SAMPLES  PERIOD  COMM  DSO      SYM",
