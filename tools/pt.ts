@@ -236,7 +236,7 @@ async function listed(question: Question, opened: Trace): Promise<Answer> {
   const { branches, insns, events, errors, json, source: withSource } = on;
   const list = { branches, insns, events, errors, json, source: withSource, only: filter };
   const text = insns ? await insnText("pt") : undefined;
-  // A short part, or packets alone, are too little work to share among threads.
+  // A short part, or decoding of packets alone, is too little work to share among threads.
   const isAlone = part.from !== undefined || on.packets;
   const threads = isAlone ? 1 : ptJobs(name, jobs, opened.trace.bytes, branches || insns);
   const wants = ofCpus(cpus);

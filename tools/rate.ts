@@ -108,8 +108,8 @@ async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const by = parseWord("by", value.by, ["cpu", "thread"]);
   const named = nameFilters(flags);
   const isChosen = choosesSamples(flags);
-  // Only filters need the write permission: they read the input twice, so a pipe is copied to a
-  // temporary file.
+  // With filters, the input is read twice, and a pipe is copied to a temporary file. Otherwise only
+  // `--svg` and `--temp` need the write permission.
   if (!isChosen) giveUpWriting(value.svg, value.temp);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {

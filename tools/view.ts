@@ -244,8 +244,8 @@ async function serve(
 
 function openBrowser(address: string): void {
   try {
-    // An absolute path: for a relative one that does not exist, Deno prints a permission warning in
-    // every command.
+    // An absolute path: if a run permission names a program that is not in the PATH, Deno prints a
+    // warning in every command.
     new Deno.Command("/usr/bin/xdg-open", {
       args: [address],
       stdin: "null",
