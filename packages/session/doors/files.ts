@@ -1,4 +1,4 @@
-// Uses Deno's API, or opens what does; everything else in this package runs in any JavaScript runtime.
+// Uses Deno's API, directly or by imports; the rest of this package runs in any JavaScript runtime.
 /**
  * AUX data copied from a file into files, on Deno.
  *

@@ -1,5 +1,6 @@
 /**
- * Names of sampled places, from symbols of objects or of a bundle, and stacks that are unwound.
+ * Names of sampled places, from the symbols of objects or of a bundle, and unwinding of copied
+ * stacks.
  *
  * @module
  */

@@ -12,11 +12,11 @@ import { StackTable } from "../stacks/stacks.ts";
 import type { UnwindStep } from "../stacks/unwind.ts";
 import type { UnwindCounts } from "../stacks/unwind_counts.ts";
 
-/** How much there is of a recording. */
+/** Number of samples and last time of a recording. */
 export interface Extent {
-  /** Samples, those that do not count included. */
+  /** Samples, including those that filters exclude. */
   readonly samples: number;
-  /** The youngest time of a record, in ns; 0 if none has a time. */
+  /** The latest time of a record, in ns; 0 if no record has a time. */
   readonly youngest: bigint;
 }
 
@@ -24,40 +24,48 @@ export interface Extent {
 export class Engine {
   /** The recording. */
   readonly reader: PerfDataReader;
-  /** The machine as it was recorded, at the present moment; where there is no order, after all of it. */
+  /**
+   * The recorded machine at the current record; after the last record if samples are read in any
+   * order.
+   */
   readonly machine: Machine;
-  /** What it was at any moment, where samples are taken in any order. */
+  /** The machine at any moment. Present if samples are read in any order. */
   readonly past: History | undefined;
-  /** The one of both by which samples are resolved: `Run.thread` is a number of it. */
+  /**
+   * The machine or its history: samples are resolved by it, and `Run.thread` is one of its numbers.
+   */
   readonly view: MachineView;
   /** Names of the machine: comms and paths by number. */
   readonly names: NameTable;
-  /** What the recording says of its objects. */
+  /** Descriptions of the mapped objects: build ids, jitdump files and others. */
   readonly recorded: RecordedObjects;
-  /** All places that were met; complete after the run. */
+  /** All places of samples; complete after the run. */
   readonly places: Places;
-  /** All stacks that were met. */
+  /** All stacks of samples. */
   readonly stacks: StackTable = new StackTable();
-  /** What the recording says of its events: their names, and the formats of tracepoints. */
+  /** Recorded names of the events, and formats of tracepoints. */
   readonly described: EventNames;
-  /** Names of the events by their numbers; in a stream, those that are known by now. */
+  /** Names of the events by number. In a stream, those that were read so far. */
   eventNames: readonly string[] = [];
-  /** What was found about the order of the file. */
+  /** Counts about the order of the records. */
   order: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };
-  /** What unwound the stacks, where there were copies of them. */
+  /** The unwinder. Present if samples with copied stacks are unwound. */
   unwinding: UnwindStep | undefined;
-  /** How unwinding went, where stacks were unwound. */
+  /** Counts of unwound stacks. Present if stacks were unwound. */
   unwound: UnwindCounts | undefined;
-  /** Samples whose user callers were to come in a later record, which is not there. */
+  /** Samples whose deferred user callers never came in a later record. */
   unjoined: number = 0;
-  /** Whether call stacks of branch records were to be stitched, and could not be. */
+  /** Whether stitching of LBR call stacks was requested and is not possible. */
   unstitched: boolean = false;
-  /** Samples of no known event, or damaged. */
+  /** Samples that were skipped: damaged, or of an unknown event. */
   leftOut: number = 0;
-  /** What a file has in all, known before its records are read: where it was looked through. */
+  /** Totals of the file. Present if an index was made before the records are read. */
   extent: Extent | undefined;
 
-  /** Prepares for one recording, of which what it says of its objects and events is known. */
+  /**
+   * Prepares for one recording. Descriptions of objects and events can be shared with other
+   * engines.
+   */
   constructor(
     reader: PerfDataReader,
     recorded: RecordedObjects = new RecordedObjects(reader),
@@ -75,7 +83,7 @@ export class Engine {
   }
 }
 
-/** An engine for a recording, with its past where the file was looked through. */
+/** Creates the engine of a recording, with a history if the recording has an index. */
 export function engineOf(
   reader: PerfDataReader,
   recorded: RecordedObjects,
@@ -98,7 +106,8 @@ function extentOf({ blocks }: RecordingIndex): Extent {
 }
 
 /**
- * Makes the past of a recording's machine; what its records say of objects and events is noted.
+ * Creates the history of a recording's machine, and notes what records say about objects and
+ * events.
  *
  * @param applied Called after each record of the kernel.
  */

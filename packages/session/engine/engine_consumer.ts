@@ -5,14 +5,14 @@ import type { Engine } from "./engine.ts";
 /** Fields that a consumer needs. */
 export interface Needs {
   /**
-   * `time`, the default; `file`: the order of the file will do, which needs no buffer; `any`: samples are
-   * taken as they come, and records that are not samples only if they come by chance. What a thread was
-   * called and saw is the same in all of them.
+   * Order of the samples. `time` is the default. `file`: the order of the file, which needs no
+   * buffer. `any`: any order; records that are not samples may be missing in runs (see `other`).
+   * Threads have the same names and mappings in all three.
    */
   readonly order?: "time" | "file" | "any";
   /**
-   * Whether only samples that count are looked at, in the order of time: what is of other times than are
-   * asked for need not be read.
+   * Whether the consumer needs chosen samples only, in order of time. Blocks outside of the time
+   * filter are then not read.
    */
   readonly samples?: boolean;
   /** `Run.thread`, `process`, `comm`, `period`, `chosen`; true by default. */
@@ -22,24 +22,24 @@ export interface Needs {
   /** `Run.stack`; places as well. */
   readonly stacks?: boolean;
   /**
-   * Says of which samples places and stacks are looked at; of all by default. Those of others may be -1. It is
-   * asked when the columns up to `Run.chosen` are filled.
+   * Whether the consumer reads the place and the stack of sample `i`; all by default. Other samples
+   * may have -1. Called after the columns up to `Run.chosen` are filled.
    */
   readonly looksAt?: (run: Run, i: number) => boolean;
   /**
-   * Whether each address where nothing is mapped is a place of its own; true by default. `false` is
-   * for what shows functions only: the callers that code without frame pointers seems to have are
-   * addresses that nearly all differ, and with them stacks that say no more than one does.
+   * Whether each unmapped address is a place of its own; true by default. Consumers that show
+   * functions only say `false`: code without frame pointers gives call chains of nearly always
+   * different unmapped addresses, each with a stack that shows nothing more.
    */
   readonly unmapped?: boolean;
   /**
-   * Whether each address is a place of its own; true by default. `false` is for what asks for objects
-   * only: each is one place.
+   * Whether each address is a place of its own; true by default. Consumers that show objects only
+   * say `false`: each object is then one place.
    */
   readonly addresses?: boolean;
   /**
-   * Callers in stacks are at their calls, the byte before the address that call chains have, which a
-   * call returns to: for lines and inlined functions. It is so for all consumers of the pass.
+   * Whether callers in stacks are the address of their call instead of the return address: one byte
+   * less, for lines and inlined functions. Counts for all consumers of the pass.
    */
   readonly calls?: boolean;
   /** `Run.addr`; places as well. */
@@ -49,8 +49,8 @@ export interface Needs {
   /** `Run.chains`; places as well. */
   readonly chains?: boolean;
   /**
-   * `Run.chains` are whole stacks, wherever their user part was recorded; stacks as well. For one of
-   * the consumers of a pass, where no other wants chains as they were recorded.
+   * Whether `Run.chains` has whole stacks, with user parts that were recorded elsewhere; implies
+   * stacks. Allowed only if no other consumer of the pass needs chains as they were recorded.
    */
   readonly joined?: boolean;
   /** `Run.frames`; places as well. */
@@ -59,33 +59,33 @@ export interface Needs {
   readonly maps?: boolean;
 }
 
-/** Makes something of the records of a recording: text, statistics, another file. */
+/** Receives the records of a recording, and makes text, statistics or another file. */
 export interface Consumer {
-  /** What it wants filled in. */
+  /** Columns and order that the consumer needs. */
   readonly needs: Needs;
-  /** Called before the first record; the names of events are known by now in a file. */
+  /** Called before the first record. In a file, the names of events are known. */
   start?(engine: Engine): void | Promise<void>;
   /** Called for each run, which is valid during the call only. */
   rows(run: Run): void;
   /**
-   * Called, before `rows`, for each record of a run that is not a sample, once it is applied to the
-   * machine: for what needs the state of the machine at that moment.
+   * Called before `rows` for each record of a run that is not a sample, after it was applied to the
+   * machine. For consumers that need the state of the machine at that moment.
    */
   applied?(run: Run, row: number): void;
   /**
-   * Called for each record that is neither a sample nor a FINISHED_ROUND, where samples are taken in any
-   * order: while the file is looked through, before `start`. Both halves of its time are 0 where it has
-   * none.
+   * Called for each record that is neither a sample nor a FINISHED_ROUND, if samples are read in
+   * any order: during the scan of the file, before `start`. Both halves of the time are 0 if the
+   * record has none.
    */
   other?(batch: RecordBatch, i: number, hi: number, lo: number): void;
   /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
   payload?(payload: Payload): Promise<void>;
-  /** Called when the formats of tracepoints have come with a stream. */
+  /** Called after a pipe's TRACING_DATA record was read. */
   described?(): Promise<void>;
-  /** Called after the rows of each batch: for what has to wait. */
+  /** Called after the rows of each batch, for asynchronous work. */
   settle?(): Promise<void>;
-  /** Says whether it has seen enough; asked after each batch. */
+  /** Returns whether to stop reading. Called after each batch. */
   done?(): boolean;
-  /** Called after the last record, when all is known. */
+  /** Called after the last record. */
   finish?(): void | Promise<void>;
 }

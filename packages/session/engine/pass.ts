@@ -9,21 +9,21 @@ import type { EngineOptions } from "./engine_options.ts";
 
 /** Resolves runs for consumers. */
 export interface Pass {
-  /** What resolves. */
+  /** Resolves threads, places and stacks of runs. */
   readonly resolver: Resolver;
-  /** Whether whole stacks are wanted. */
+  /** Whether a consumer needs whole stacks. */
   readonly whole: boolean;
   /**
-   * Takes a run, of which block, start, offset, event and time are filled.
+   * Resolves a run whose columns block, start, offset, event and time are filled, and passes it on.
    *
-   * @param filled Called when the columns are filled that a record's bytes alone decide.
+   * @param filled Called after the columns that depend on a record's bytes alone are filled.
    */
   take(run: Run, filled?: (run: Run) => void): void;
-  /** Notes in the engine which samples were left out; called after the last run. */
+  /** Adds counts of skipped samples to the engine; called after the last run. */
   end(): void;
 }
 
-/** Gets ready to resolve what consumers need, and starts them. */
+/** Creates a resolver for the columns that consumers need, and starts the consumers. */
 export async function openPass(
   engine: Engine,
   consumers: readonly Consumer[],
@@ -78,12 +78,12 @@ export async function openPass(
   if (whole) await userChains.deferred.readAll(reader);
   userChains.stitches = stitchLbr === true;
   if (whole && unwind !== undefined && mayHaveCopies(reader)) {
-    // What only some recordings need takes time to load.
+    // Loaded on demand: few recordings need it.
     const { UnwindStep } = await import("../stacks/unwind.ts");
     resolver.unwind = engine.unwinding = await UnwindStep.open(engine, await unwind(engine));
     engine.unwound = engine.unwinding.counts;
   }
-  // Where jitdump files are, a stream says in time only.
+  // In a stream, jitdump files are known only when their records come.
   if (
     jit !== undefined && consumers.some(({ needs }) => hasPlaces(needs)) &&
     (past === undefined || recorded.jitdumpCount > 0)
@@ -113,12 +113,12 @@ export async function openPass(
   };
 }
 
-/** Whether a consumer needs places, for themselves or for what is made of them. */
+/** Whether a consumer needs places, or columns that are made from them. */
 function hasPlaces({ places, stacks, joined, frames, addr, branches, chains }: Needs): boolean {
   return (places || stacks || joined || frames || addr || branches || chains) === true;
 }
 
-/** Of which samples any consumer looks at places; `undefined` if one looks at all. */
+/** The samples whose places any consumer reads; `undefined` if a consumer reads all. */
 function anyLooksAt(consumers: readonly Consumer[]): Needs["looksAt"] {
   const all = consumers.filter(({ needs }) => hasPlaces(needs)).map(({ needs }) => needs.looksAt);
   const [first] = all;
@@ -126,7 +126,7 @@ function anyLooksAt(consumers: readonly Consumer[]): Needs["looksAt"] {
   return (run, i) => all.some((looksAt) => looksAt?.(run, i));
 }
 
-/** Whether samples may hold copies of the stack; of a pipe that is not known before they come. */
+/** Whether samples may hold copies of the stack. Unknown, so true, for a pipe. */
 function mayHaveCopies(reader: PerfDataReader): boolean {
   const { all } = reader.events;
   return reader.isPipe || all.length === 0 ||

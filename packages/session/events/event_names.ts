@@ -20,21 +20,22 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/constants";
 import { streamFeature } from "./stream_feature.ts";
-// Not all user records, nor all of session: that takes longer than to count a short recording.
+// Imports single files: loading all of user-records and session takes longer than counting a short
+// recording.
 import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/metadata";
 
-/** Offsets of the fields of an EVENT_UPDATE, and of the part that depends on its type. */
+/** Offsets of the fields of an EVENT_UPDATE, and the size of the part before its variable data. */
 const UPDATE = layoutOf(EVENT_UPDATE);
 const UPDATE_SIZE = prefixSize(EVENT_UPDATE);
-/** Descriptions of tracepoints are text files of the kernel: more is an error. */
+/** Limit of the size of TRACING_DATA, which holds text files of the kernel. */
 const MAX_TRACING_DATA = 1 << 26;
 
 /**
- * The names of a recording's events, as perf finds them: what an EVENT_UPDATE record calls it, else
- * what EVENT_DESC says, which is how it was given to `perf record -e`; else, of a tracepoint, its
- * name in TRACING_DATA; else, of a tracepoint or an event of a PMU, its name in META_INFO of simpleperf;
- * and of any other, one made of the attr. The events of the reader are told, since
- * what samples mean may depend on it.
+ * The names of a recording's events, as perf chooses them. The first of these that exists: the name
+ * in an EVENT_UPDATE record; the name in EVENT_DESC, as passed to `perf record -e`; for a
+ * tracepoint, its name in TRACING_DATA; for a tracepoint or an event of a PMU, its name in
+ * META_INFO of simpleperf; a name made from the attr. The events of the reader are told their
+ * names, since the meaning of samples may depend on them.
  *
  * @example
  * ```ts
@@ -59,10 +60,10 @@ const MAX_TRACING_DATA = 1 << 26;
  */
 export class EventNames {
   readonly #reader: PerfDataReader;
-  /** By number of the event: what the last EVENT_UPDATE called it. */
+  /** Name in the last EVENT_UPDATE, by number of the event. */
   readonly #updates = new Map<number, string>();
   #base: readonly string[] = [];
-  /** What EVENT_DESC calls them. */
+  /** Names in EVENT_DESC. */
   #described: readonly (string | undefined)[] = [];
   #description: Uint8Array | undefined;
   #tracingData: Uint8Array | undefined;
@@ -71,9 +72,9 @@ export class EventNames {
   readonly #damaged = new Set<number>();
 
   /**
-   * Knows what the attrs say.
+   * Starts with the names that the attrs give.
    *
-   * @param diagnostics Takes what is wrong with a feature; that counts as none.
+   * @param diagnostics Receives errors in features; such a feature is ignored.
    */
   constructor(reader: PerfDataReader, diagnostics?: Diagnostics) {
     this.#reader = reader;
@@ -81,10 +82,10 @@ export class EventNames {
   }
 
   /**
-   * Takes a record, of a file or of a pipe; those that name no events are skipped.
+   * Reads a record of a file or a pipe; skips records that name no events.
    *
-   * An EVENT_UPDATE is for the event of its id; for the first one where there is no other, or where the
-   * id is 0 (`evlist__id2evsel` of tools/perf/util/evlist.c).
+   * An EVENT_UPDATE names the event of its id. An id that is 0 or unknown means the first event
+   * (`evlist__id2evsel` of tools/perf/util/evlist.c).
    */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const { littleEndian: le, isGoogleDialect } = this.#reader;
@@ -105,9 +106,9 @@ export class EventNames {
   }
 
   /**
-   * Takes what follows a record of a pipe; all except TRACING_DATA is skipped.
+   * Reads the payload after a record of a pipe, if it is TRACING_DATA.
    *
-   * @returns The same payload, which can still be read.
+   * @returns A payload with the same bytes, which can still be read.
    */
   async payload(payload: Payload): Promise<Payload> {
     const { type, size } = payload;
@@ -124,7 +125,9 @@ export class EventNames {
     return { type, size, offset, read, [Symbol.asyncIterator]: () => payloadBlocks({ read }) };
   }
 
-  /** The names in the order of the attrs: of a stream, those that are known by now. */
+  /**
+   * The names in the order of the attrs. In a stream, those of the events that were read so far.
+   */
   async all(): Promise<string[]> {
     const feature = await this.#feature(HEADER_EVENT_DESC, this.#description);
     const names = new Map<bigint, string>();
@@ -150,7 +153,7 @@ export class EventNames {
     return this.current();
   }
 
-  /** What {@link EventNames.all} gave last, with the names of updates since. */
+  /** The names that {@link EventNames.all} returned last, with later updates. */
   current(): string[] {
     return this.#base.map((base, i) => {
       const update = this.#updates.get(i);
@@ -187,13 +190,13 @@ export class EventNames {
     return names;
   }
 
-  /** TRACING_DATA: the formats of tracepoints; of a stream, once it has come. */
+  /** The formats of tracepoints (TRACING_DATA); `undefined` in a stream before they were read. */
   async tracing(): Promise<TracingData | undefined> {
     const feature = await this.#feature(HEADER_TRACING_DATA, this.#tracingData);
     return feature?.name === "TRACING_DATA" ? feature.value : undefined;
   }
 
-  /** A feature of the file, or of the stream; damage is reported once. */
+  /** Decodes a feature of the file or the stream. Reports damage once. */
   async #feature(id: number, ofStream: Uint8Array | undefined): Promise<Feature | undefined> {
     const { littleEndian, features } = this.#reader;
     const section = features.find((feature) => feature.id === id)?.section;
@@ -222,14 +225,14 @@ export class EventNames {
   }
 }
 
-/** The key of a type of events among the names of META_INFO. */
+/** Key of an event type in `#simpleperfNames`. */
 function typeKey(type: number, config: bigint): string {
   return `${type} ${config}`;
 }
 
 /**
- * Name, type and config in a line of `event_type_info`; later versions write more fields after them. A name may have
- * commas, as `cpu/event=1,umask=2/` has.
+ * Name, type and config in a line of `event_type_info`. Later versions write more fields after
+ * them. A name may contain commas, such as `cpu/event=1,umask=2/`.
  */
 function eventTypeOf(line: string): { name: string; type: number; config: bigint } | undefined {
   const fields = line.split(",");

@@ -3,9 +3,9 @@ import { featureName } from "@perfdata/format/constants";
 import { decodeFeature } from "@perfdata/format/features";
 
 /**
- * The requested features that can be decoded: sections of a file, records of a pipe.
+ * Decodes the requested features, from sections of a file or records of a pipe. Skips damaged ones.
  *
- * @param wanted Their numbers.
+ * @param wanted Numbers of the features.
  * @param recorded Features that came as records, by number.
  * @returns Values by number.
  *

@@ -15,9 +15,10 @@ import { HEADER_FEATURE } from "@perfdata/user-records/metadata";
 const FEATURE = layoutOf(HEADER_FEATURE);
 
 /**
- * Whether a HEADER_FEATURE is the mark that ends the features of a pipe. It has no data, and the number
- * after that of the last feature that its writer knows; the first perf that wrote features into pipes
- * knew SAMPLE_TIME. Features before that may have no data as well: BRANCH_STACK never has.
+ * Whether a HEADER_FEATURE record marks the end of a pipe's features. It has no data, and its
+ * number is one more than that of the last feature that its writer knows. The first perf that wrote
+ * features into pipes knew SAMPLE_TIME. Features up to that one may have no data as well:
+ * BRANCH_STACK never has.
  *
  * @param id its `feat_id`
  * @param size bytes of its data
@@ -37,19 +38,19 @@ export function isLastFeature(id: number, size: number): boolean {
 
 /** A feature that came as a record. */
 export interface StreamFeature {
-  /** Which one: `HEADER_*` of `@perfdata/format`. */
+  /** Number of the feature: `HEADER_*` of `@perfdata/format`. */
   readonly id: number;
-  /** Its payload, as a file has it in a section: what `decodeFeature` takes. */
+  /** Its payload in the form of a file's section, for `decodeFeature`. */
   readonly payload: Uint8Array;
 }
 
 /**
- * The feature that a record of a pipe is: `PERF_RECORD_HEADER_FEATURE`, or in the dialect of an old
- * perf of Google's a record of the feature's own.
+ * The feature in a record of a pipe: `PERF_RECORD_HEADER_FEATURE`, or in the dialect of Google's
+ * old perf, a record type for each feature.
  *
- * @param stream how records are read; `PerfDataReader` says it
+ * @param stream byte order and dialect, as of `PerfDataReader`
  * @param end offset after the record
- * @returns `undefined` if the record is none, or the mark that ends them
+ * @returns `undefined` if the record holds no feature, or marks the end of the features
  *
  * @example
  * ```ts

@@ -15,17 +15,23 @@ export interface FieldPlace {
 export interface Tracepoint {
   /** `system:name`. */
   readonly name: string;
-  /** Of the fields that were wanted, in their order; none if the recording has the name without the format. */
+  /**
+   * Positions of the requested fields, in their order; empty if the recording has the name without
+   * the format.
+   */
   readonly places: readonly FieldPlace[];
-  /** Where `common_flags` is, -1 if the format does not have it. */
+  /** Position of `common_flags`; -1 if the format does not have it. */
   readonly flags: number;
-  /** Finds the raw data of a sample. */
+  /** Locates the raw data of a sample. */
   readonly fields: SampleFields;
 }
 
 type Format = Omit<Tracepoint, "fields">;
 
-/** Tracepoints that are read by the formats that the recording has: fields may be elsewhere in other kernels. */
+/**
+ * Requested tracepoints of a recording. Fields are read by the recorded formats, which differ
+ * between kernels.
+ */
 export class Tracepoints {
   readonly #formats = new Map<bigint, Format>();
   readonly #found = new Map<number, Tracepoint>();
@@ -35,11 +41,11 @@ export class Tracepoints {
   readonly #wanted: readonly string[];
   readonly #unformatted: readonly string[];
   #seen = 0;
-  /** Names of the tracepoints that are there and can be read. */
+  /** Names of the recorded tracepoints that can be read. */
   readonly names: Set<string> = new Set();
-  /** Samples of them whose raw data are too short. */
+  /** Samples of these tracepoints whose raw data are too short. */
   damaged = 0;
-  /** Whether the recording says how tracepoints are laid out (TRACING_DATA). */
+  /** Whether the recording has formats of tracepoints (TRACING_DATA). */
   isDescribed = false;
 
   private constructor(
@@ -58,8 +64,10 @@ export class Tracepoints {
   /**
    * Finds tracepoints of a recording.
    *
-   * @param wanted By `system:name`: the fields that are read. One that does not have all of them is left out.
-   * @param unformatted Names of those that are found without a format, too: what their samples say is enough.
+   * @param wanted Names of fields by `system:name`. A tracepoint that lacks one of its fields is
+   * left out.
+   * @param unformatted Names of tracepoints that are accepted without a format, since the header of
+   * their samples is enough.
    */
   static async open(
     engine: Engine,
@@ -95,8 +103,9 @@ export class Tracepoints {
   }
 
   /**
-   * Names of the tracepoints that were recorded and cannot be read: the recording does not have their formats, as
-   * where it was cut, or these lack fields. Where no tracepoint has a format or a name, any may be a wanted one.
+   * Names of recorded tracepoints that cannot be read, because their format is missing (as in a
+   * file that was cut) or lacks fields. If no tracepoint has a format or a name, any may be a
+   * requested one.
    */
   get undescribed(): string[] {
     this.#learn();
@@ -110,7 +119,10 @@ export class Tracepoints {
     return [...new Set(names)];
   }
 
-  /** Takes the events that came since: those of a stream may follow the formats. */
+  /**
+   * Matches the events that were read since the last call: in a stream, events may follow the
+   * formats.
+   */
   #learn(): void {
     for (; this.#seen < this.#events.length; this.#seen++) {
       const { attr } = this.#events[this.#seen] as PerfEvent;
@@ -136,7 +148,10 @@ export class Tracepoints {
     return this.#unformatted.includes(name) ? { name, places: [], flags: -1 } : undefined;
   }
 
-  /** The tracepoint of a sample, with its raw data found: `undefined` if it is none, or is cut, which is counted. */
+  /**
+   * The tracepoint of a sample, after its raw data were located; `undefined` if the event is not a
+   * requested one, or the data are cut, which is counted.
+   */
   of(run: Run, i: number): Tracepoint | undefined {
     const found = this.ofEvent(run.event[i] as number);
     if (found === undefined || this.isSound(found, run, i)) return found;
@@ -144,13 +159,16 @@ export class Tracepoints {
     return undefined;
   }
 
-  /** The tracepoint of an event, whose data in a sample are to be found yet; `undefined` if it is none. */
+  /**
+   * The tracepoint of an event, without locating the data of a sample; `undefined` if it is not a
+   * requested one.
+   */
   ofEvent(event: number): Tracepoint | undefined {
     if (this.#seen < this.#events.length) this.#learn();
     return this.#found.get(event);
   }
 
-  /** Finds the raw data of a sample: whether it has all fields. */
+  /** Locates the raw data of a sample. Returns whether all fields are in it. */
   isSound({ fields, places }: Tracepoint, run: Run, i: number): boolean {
     const { view } = run.at(i);
     const [start, end] = [run.start[i] as number, run.end[i] as number];

@@ -1,33 +1,33 @@
 import { enlarge } from "@perfdata/format/bytes";
 import { Moments, type MomentsPart } from "./moments.ts";
 
-/** Kept records as they are sent to another thread. */
+/** Kept records in the form for sending them to another thread. */
 export interface KeptRecordsPart {
-  /** The records. */
+  /** The bytes of all records. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Where each starts. */
+  /** Offset of each record in `bytes`. */
   readonly start: Int32Array<ArrayBuffer>;
-  /** Where each ends. */
+  /** Offset after each record. */
   readonly end: Int32Array<ArrayBuffer>;
-  /** When each happens. */
+  /** Moment of each record. */
   readonly moments: MomentsPart;
 }
 
-/** Records that were copied out of a recording, with when they happen. */
+/** Records copied out of a recording, with their moments. */
 export class KeptRecords {
-  /** All of them, one after the other, each at a multiple of 8. */
+  /** The bytes of all records, each at a multiple of 8. */
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 14);
   /** The same bytes, for reads in either byte order. */
   view: DataView<ArrayBuffer> = new DataView(this.bytes.buffer);
-  /** When each happens: as many as there are records. */
+  /** Moment of each record. */
   readonly moments: Moments;
-  /** Where each starts in {@link KeptRecords.bytes}. */
+  /** Offset of each record in {@link KeptRecords.bytes}. */
   start: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Where each ends. */
+  /** Offset after each record. */
   end: Int32Array<ArrayBuffer> = new Int32Array(64);
   #used = 0;
 
-  /** All of them, to be sent to another thread. */
+  /** Copies the records into the form for another thread. */
   part(): KeptRecordsPart {
     const { count } = this;
     return {
@@ -38,7 +38,7 @@ export class KeptRecords {
     };
   }
 
-  /** Those of a part. */
+  /** Restores the records that another thread sent. */
   static of({ bytes, start, end, moments }: KeptRecordsPart): KeptRecords {
     const records = new KeptRecords(Moments.of(moments));
     records.bytes = bytes;
@@ -49,7 +49,7 @@ export class KeptRecords {
     return records;
   }
 
-  /** Has those records whose moments are given, or none. */
+  /** Creates an empty list, or one for records with these moments. */
   constructor(moments: Moments = new Moments()) {
     this.moments = moments;
   }
@@ -62,8 +62,8 @@ export class KeptRecords {
   /**
    * Copies a record.
    *
-   * @param round How many FINISHED_ROUND records stand before it.
-   * @param hi Upper half of its time; both are 0 where it has none.
+   * @param round Number of FINISHED_ROUND records before it.
+   * @param hi Upper half of its time; both are 0 if it has none.
    * @param lo Lower half.
    * @param position Its number among the records of the file.
    */

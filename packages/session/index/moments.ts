@@ -13,15 +13,15 @@ export function stepOf(rounds: Rounds, round: number, hi: number, lo: number): n
   return isKnownTime(hi | 0, lo | 0) ? 2 * rounds.flush(round, hi, lo) : 2 * round + 1;
 }
 
-/** Moments as they are sent to another thread. */
+/** Moments in the form for sending them to another thread. */
 export type MomentsPart = Pick<Moments, "step" | "hi" | "lo" | "position">;
 
 /**
- * When records happen, in the order in which perf delivers them: columns of keys.
+ * Columns of moments: sort keys for the order in which perf delivers records.
  *
- * A key is the step of the delivery, the time, and the position among the records of the file. Step `2k`
- * is flush `k` of {@link Rounds}; what has no time is delivered when it is read, between two flushes, at
- * an odd step. Keys are unique.
+ * A key is the step of the delivery, the time, and the position among the records of the file. Step
+ * `2k` is flush `k` of {@link Rounds}. A record without a time is delivered when it is read,
+ * between two flushes, at an odd step. Keys are unique.
  */
 export class Moments {
   /** Number of keys. */
@@ -35,7 +35,7 @@ export class Moments {
   /** Number of the record among those of the file. */
   position: Float64Array<ArrayBuffer> = new Float64Array(64);
 
-  /** All of them, to be sent to another thread. */
+  /** Copies the keys into the form for another thread. */
   part(): MomentsPart {
     const { count, step, hi, lo, position } = this;
     return {
@@ -46,7 +46,7 @@ export class Moments {
     };
   }
 
-  /** Those of a part. */
+  /** Restores the keys that another thread sent. */
   static of(part: MomentsPart): Moments {
     return Object.assign(new Moments(), part, { count: part.step.length });
   }
@@ -64,7 +64,7 @@ export class Moments {
     return at;
   }
 
-  /** Adds a key of others. */
+  /** Copies key `at` of another list. */
   addFrom({ step, hi, lo, position }: Moments, at: number): void {
     this.add(step[at] as number, hi[at] as number, lo[at] as number, position[at] as number);
   }
@@ -77,7 +77,7 @@ export class Moments {
     this.position[at] = position;
   }
 
-  /** Whether key `at` is another one, or comes before it. */
+  /** Whether key `at` equals the given key or comes before it. */
   isUpTo(at: number, step: number, hi: number, lo: number, position: number): boolean {
     const ownStep = this.step[at] as number;
     if (ownStep !== step) return ownStep < step;
@@ -90,7 +90,7 @@ export class Moments {
   }
 
   /**
-   * Makes steps of the rounds that they were added with, when all rounds are known.
+   * Replaces the round of each key by its step, after all rounds are known.
    *
    * @param isTimed Whether records happen in the order of their times; otherwise positions decide.
    */
@@ -103,7 +103,7 @@ export class Moments {
     }
   }
 
-  /** The numbers of all keys, in their order. */
+  /** Numbers of the keys, sorted. */
   order(): Int32Array {
     const { step, hi, lo, position } = this;
     return Int32Array.from({ length: this.count }, (_, i) => i).sort((a, b) =>
@@ -112,7 +112,7 @@ export class Moments {
     );
   }
 
-  /** The keys in another order. */
+  /** A copy of the keys in another order. */
   reordered(order: Int32Array): Moments {
     const moments = new Moments();
     for (const at of order) {

@@ -31,7 +31,7 @@ import { Rounds, type RoundsPart } from "./rounds.ts";
 import { SeenThreads, type SeenThreadsPart } from "./seen_threads.ts";
 
 /**
- * The part of an index from which the past of the machine is made, in the form for sending it to
+ * The part of an index that the history of the machine is made from, in the form for sending it to
  * another thread.
  */
 export interface HistoryPart {
@@ -45,21 +45,27 @@ export interface HistoryPart {
   readonly seen: SeenThreadsPart;
 }
 
-/** Called for each record that is neither a sample nor a FINISHED_ROUND, with its time or two 0. */
+/**
+ * Called for each record that is neither a sample nor a FINISHED_ROUND. Both halves of the time are
+ * 0 if it has none.
+ */
 type OtherRecords = (batch: RecordBatch, i: number, hi: number, lo: number) => void;
 
-/** Bytes of a block, about. */
+/** Approximate bytes of a block. */
 const BLOCK_BYTES = 1 << 20;
 
 /**
- * Inflated bytes of a block are at least this many times those that it takes to begin it, and a part of
- * all that came before: what is kept of blocks grows with the window, and hardly with the recording.
+ * Inflated bytes of a block are at least this many times the bytes of its resume state, and at
+ * least 1/16 of all bytes before. So the memory for resume states grows with the window, and hardly
+ * with the recording.
  */
 const SPARSE = 16;
-/** With a larger window, as of the highest levels of compression, all that is compressed is one block. */
+/**
+ * With a larger window, as of the highest compression levels, all compressed records are one block.
+ */
 const MOST_HISTORY = 1 << 23;
 
-/** Records that the history of a machine is made of: 1 for their types. */
+/** 1 for types of records that change the machine. */
 const HISTORY = new Uint8Array(256);
 for (
   const type of [
@@ -76,7 +82,7 @@ for (
   ]
 ) HISTORY[type] = 1;
 
-/** A range of records that can be read for itself. */
+/** A range of records that can be read alone. */
 export interface IndexBlock {
   /** File offset of the first record. */
   readonly from: number;
@@ -86,7 +92,7 @@ export interface IndexBlock {
   readonly first: number;
   /** FINISHED_ROUND records before it. */
   readonly round: number;
-  /** What it takes to begin with it where records are compressed. */
+  /** State of the decompressor at its start, if records are compressed. */
   readonly resume?: InflaterState | undefined;
   /** Number of records. */
   readonly records: number;
@@ -94,21 +100,23 @@ export interface IndexBlock {
   readonly samples: number;
   /** Number of records with a time. */
   readonly timed: number;
-  /** The oldest time in it, in ns; all ones where no record has a time. */
+  /** The oldest time in it, in ns; all bits set if no record has a time. */
   readonly oldest: bigint;
-  /** The youngest; 0 if no record has a time. */
+  /** The latest time; 0 if no record has a time. */
   readonly youngest: bigint;
 }
 
 /** Inputs for reading a block, in a form that can be sent to another thread. */
 export type BlockRange = Pick<IndexBlock, "from" | "to" | "first" | "round" | "resume">;
 
-/** The memory that a block has for itself alone: handed over to another thread, it need not be copied. */
+/**
+ * Memory that only this block uses, so that it can be transferred to another thread without a copy.
+ */
 export function* memoryOf({ resume }: BlockRange): Generator<ArrayBuffer, void, void> {
   if (resume?.stream !== undefined) yield resume.stream.history.buffer;
 }
 
-/** A block that is being looked through. */
+/** The block that the scan is in. */
 class OpenBlock implements IndexBlock {
   readonly from: number;
   to: number;
@@ -159,14 +167,14 @@ class OpenBlock implements IndexBlock {
   }
 }
 
-/** Offset of what a sample does not have. */
+/** Offsets for a sample without these fields. */
 const NOWHERE = { time: -1, pid: -1 } as const;
 
-/** Where samples have their time and thread, and other records the time, by number of the event. */
+/** Offsets of time and pid in samples, and of the time in other records, by number of the event. */
 class TimeOffsets {
   readonly sample: readonly { readonly time: number; readonly pid: number }[];
   readonly trailer: readonly number[];
-  /** Whether all samples have them in the same place. */
+  /** Whether the offsets are the same in all samples. */
   readonly isUniform: boolean;
 
   constructor(events: readonly PerfEvent[]) {
@@ -179,19 +187,19 @@ class TimeOffsets {
 }
 
 /**
- * What one look through a file finds: blocks that can be read in any order, and the records that the past
- * of the machine is made of.
+ * The result of one scan over a file: blocks that can be read in any order, and the records from
+ * which the history of the machine is made.
  *
  * ```text
  * file:    | MMAP COMM | sample sample … | FORK | sample … ROUND | …
  * blocks:  |<------------ 1 MB ------------>|<------- 1 MB ------>| …    from, to, times, samples
- * records: MMAP COMM FORK …   with when they happen (see Moments)
+ * records: MMAP COMM FORK …   with their moments (see Moments)
  * seen:    the threads of samples, with the first of each
  * ```
  *
- * Headers of records are read, and of samples the time and the thread: nothing is decoded. A file whose
- * records are compressed is inflated. Its blocks are larger, and have with them what it takes to begin there:
- * the last bytes that came before, which matches refer to, and tables of the compression.
+ * The scan reads headers of records, and the time and thread of samples. It decodes nothing, but
+ * inflates compressed records. Blocks of compressed records are larger and have a resume state: the
+ * last bytes before the block, which matches refer to, and tables of the compression.
  *
  * @example
  * ```ts
@@ -208,21 +216,21 @@ class TimeOffsets {
  * ```
  */
 export class RecordingIndex {
-  /** Whether records can be brought into an order of time; otherwise they happen as the file has them. */
+  /** Whether records can be sorted by time; otherwise the order of the file counts. */
   readonly isTimed: boolean;
   /** The blocks, in the order of the file. */
   readonly blocks: IndexBlock[] = [];
   /** FINISHED_ROUND records. */
   readonly rounds: Rounds = new Rounds();
-  /** The records that the past of the machine is made of. */
+  /** The records that change the machine. */
   readonly records: KeptRecords = new KeptRecords();
   /** The threads of samples. */
   readonly seen: SeenThreads;
-  /** How many records of each type there are. */
+  /** Number of records by type. */
   readonly types: Map<number, number> = new Map();
-  /** What the reader counted. */
+  /** Counts of the reader. */
   stats: ReaderStats;
-  /** Whether records came out of COMPRESSED ones. */
+  /** Whether records came from COMPRESSED records. */
   isCompressed: boolean = false;
   readonly #reader: PerfDataReader;
   readonly #other: OtherRecords | undefined;
@@ -238,24 +246,27 @@ export class RecordingIndex {
   }
 
   /**
-   * Looks through a file.
+   * Scans a file.
    *
    * @param reader The file; a stream cannot be read again.
-   * @param blockBytes Bytes of a block, about; 1 MB by default.
+   * @param blockBytes Approximate bytes of a block; 1 MB by default.
    * @throws {PerfDataError} In strict mode, if the file is damaged; a tolerant reader reports it.
    */
   static async read(
     reader: PerfDataReader,
     { blockBytes = BLOCK_BYTES, order, from, quiet = false, progress, other }: {
       readonly blockBytes?: number;
-      /** `file`: records happen as the file has them, whether they have times or not. */
+      /** `file`: the order of the file counts, even if records have times. */
       readonly order?: "time" | "file" | undefined;
       /** File offset of the first record. */
       readonly from?: number | undefined;
-      /** Whether damage is not reported, since there is a pass that does so; false by default. */
+      /** Whether damage is not reported, because a later pass reports it; false by default. */
       readonly quiet?: boolean;
       readonly progress?: ((bytes: number) => void) | undefined;
-      /** Called for each record that is neither a sample nor a FINISHED_ROUND, with its time or two 0. */
+      /**
+       * Called for each record that is neither a sample nor a FINISHED_ROUND. Both halves of the
+       * time are 0 if it has none.
+       */
       readonly other?: OtherRecords | undefined;
     } = {},
   ): Promise<RecordingIndex> {
@@ -275,7 +286,7 @@ export class RecordingIndex {
         before = recordBytes + payloadBytes;
       }
     }
-    // What comes after the last record is a payload, or damage that was reported.
+    // The last block also covers a payload or damage after the last record.
     const { offset, size } = reader.data;
     if (block !== undefined && Number.isFinite(size)) block.to = offset + size;
     if (Number.isFinite(size)) progress?.(size - before);
@@ -285,7 +296,7 @@ export class RecordingIndex {
     return index;
   }
 
-  /** What the past of the machine is made of, to be sent to another thread. */
+  /** The inputs of the history, in the form for sending them to another thread. */
   historyPart(): HistoryPart {
     return {
       isTimed: this.isTimed,
@@ -295,7 +306,7 @@ export class RecordingIndex {
     };
   }
 
-  /** Begins a block with record `i` of a batch, where the one before ends. */
+  /** Begins a block with record `i` of a batch, where the previous block ends. */
   #begin(
     batch: RecordBatch,
     i: number,
@@ -315,8 +326,8 @@ export class RecordingIndex {
   }
 
   /**
-   * Begins a block with a batch after COMPRESSED records, where the one before has enough of them and what
-   * it takes to begin there is known.
+   * Begins a block with a batch after COMPRESSED records, if the previous block is large enough and
+   * the reader has a resume state.
    */
   #resumed(batch: RecordBatch, before: OpenBlock, asked: number): OpenBlock {
     const { inflatedBytes } = this.#reader.stats;
@@ -328,17 +339,17 @@ export class RecordingIndex {
     return resume === undefined ? before : this.#begin(batch, 0, before, resume);
   }
 
-  /** Takes the records of a batch; returns the block that the last one is in. */
+  /** Adds the records of a batch; returns the block of the last one. */
   #take(batch: RecordBatch, before: OpenBlock | undefined, blockBytes: number): OpenBlock {
     let block = before ?? this.#begin(batch, 0, undefined);
     const isInflated = this.#reader.stats.inflatedBytes > 0;
-    // What came out of a COMPRESSED record is read with it.
+    // Records of one COMPRESSED record stay in one block.
     if (isInflated && batch.inflatedFrom < 0) block = this.#resumed(batch, block, blockBytes);
     let limit = isInflated ? Infinity : block.from + blockBytes - batch.offset;
     const { view, starts, count, littleEndian: le, firstIndex } = batch;
     const { rounds, seen, types } = this;
     const { events } = this.#reader;
-    // In a pipe they come with the records.
+    // In a pipe, events come with the records.
     if (events.all.length > this.#columns.trailer.length) {
       this.#columns = new TimeOffsets(events.all);
     }
@@ -391,7 +402,7 @@ export class RecordingIndex {
     return block;
   }
 
-  /** Takes record `i` of a batch, which is no sample. */
+  /** Adds record `i` of a batch, which is not a sample. */
   #takeOther(batch: RecordBatch, i: number, type: number, block: OpenBlock): void {
     const { rounds, types } = this;
     types.set(type, (types.get(type) ?? 0) + 1);

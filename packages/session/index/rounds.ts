@@ -9,16 +9,16 @@ export interface RoundsPart {
 }
 
 /**
- * The rounds of a recording: at which flush a record is delivered.
+ * The rounds of a recording, which determine the flush that delivers a record.
  *
- * perf reads the kernel's buffers in turn and writes a FINISHED_ROUND after each turn. When it reads such
- * a record, it delivers what waits, in the order of time, up to the youngest time that had been read at
- * the FINISHED_ROUND before: nothing older can come any more (`perf_event__process_finished_round` of
- * tools/perf/util/ordered-events.c). What comes all the same, older than what was delivered, is delivered
- * at the next flush.
+ * perf reads the kernel's buffers in turn and writes a FINISHED_ROUND after each turn. When perf
+ * reads such a record, it delivers the waiting records in order of time, up to the latest time that
+ * had been read at the previous FINISHED_ROUND: no older record is expected
+ * (`perf_event__process_finished_round` of tools/perf/util/ordered-events.c). An older record that
+ * comes nevertheless is delivered at the next flush.
  *
- * So the flush of a record follows from its time and from the round that it stands in, and not from what
- * else waits. Flush `k`, counted from 1, is at the k-th FINISHED_ROUND; the last one is at the end.
+ * So the flush of a record depends on its time and its round only, not on other waiting records.
+ * Flush `k`, counted from 1, is at the k-th FINISHED_ROUND; the last one is at the end.
  *
  * @example
  * ```ts
@@ -30,34 +30,34 @@ export interface RoundsPart {
  * rounds.finish();
  * rounds.see(0, 20);
  * rounds.finish();
- * // Time 10 goes at the second FINISHED_ROUND, time 20 at the end.
+ * // Time 10 is delivered at the second FINISHED_ROUND, time 20 at the end.
  * assertEquals([rounds.flush(0, 0, 10), rounds.flush(1, 0, 20)], [2, 3]);
- * // It is late where it stands after that.
+ * // A record with time 10 in round 2 is late.
  * assertEquals(rounds.flush(2, 0, 10), 3);
  * ```
  */
 export class Rounds {
   /** Number of FINISHED_ROUND records. */
   count: number = 0;
-  /** Times that were read after a younger one was delivered. */
+  /** Number of times that were read after a later one was delivered. */
   late: number = 0;
-  // By round: the youngest time that was read before its end; halves as unsigned numbers.
+  // By round: the latest time read before its end, in unsigned halves.
   #hi = new Uint32Array(64);
   #lo = new Uint32Array(64);
   #youngestHi = 0;
   #youngestLo = 0;
-  /** What the last flush went up to. */
+  /** The latest time that the last flush delivered. */
   #doneHi = 0;
   #doneLo = 0;
-  /** The flush that was found last, whose times are above those of the flush before. */
+  /** The result of the last search: this flush delivers times that the one before does not. */
   #last = 1;
 
-  /** All of them, to be sent to another thread. */
+  /** Copies the rounds into the form for another thread. */
   part(): RoundsPart {
     return { hi: this.#hi.slice(0, this.count), lo: this.#lo.slice(0, this.count) };
   }
 
-  /** Those of a part. */
+  /** Restores the rounds that another thread sent. */
   static of({ hi, lo }: RoundsPart): Rounds {
     const rounds = new Rounds();
     rounds.count = hi.length;
@@ -66,7 +66,7 @@ export class Rounds {
     return rounds;
   }
 
-  /** Takes a time that was read. */
+  /** Adds the time of a record. */
   see(hi: number, lo: number): void {
     hi >>>= 0;
     lo >>>= 0;
@@ -77,7 +77,7 @@ export class Rounds {
     }
   }
 
-  /** Takes a FINISHED_ROUND. */
+  /** Adds a FINISHED_ROUND record. */
   finish(): void {
     const round = this.count++;
     if (round >= this.#hi.length) {
@@ -93,7 +93,7 @@ export class Rounds {
   /**
    * The flush that delivers a record with a time.
    *
-   * @param round How many FINISHED_ROUND records stand before it.
+   * @param round Number of FINISHED_ROUND records before it.
    * @param hi Upper half of its time.
    * @param lo Lower half.
    */
@@ -102,7 +102,7 @@ export class Rounds {
     lo >>>= 0;
     let flush = this.#last;
     if (!this.#isUpTo(flush, hi, lo) || (flush > 1 && this.#isUpTo(flush - 1, hi, lo))) {
-      // The first one that goes so far.
+      // Binary search for the first flush that delivers the time.
       let from = 1;
       let to = this.count + 1;
       while (from < to) {
@@ -115,7 +115,10 @@ export class Rounds {
     return flush > round ? flush : round + 1;
   }
 
-  /** Whether flush `k` delivers a time: it goes up to what was read at the FINISHED_ROUND before. */
+  /**
+   * Whether flush `k` delivers a time: at most the latest time before the FINISHED_ROUND of flush
+   * `k - 1`.
+   */
   #isUpTo(flush: number, hi: number, lo: number): boolean {
     if (flush > this.count) return true;
     if (flush < 2) return false;

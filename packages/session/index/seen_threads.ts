@@ -2,33 +2,33 @@ import { enlarge } from "@perfdata/format/bytes";
 import { Moments, type MomentsPart } from "./moments.ts";
 import { Rounds } from "./rounds.ts";
 
-/** Threads of samples as they are sent to another thread. */
+/** Threads of samples in the form for sending them to another thread. */
 export interface SeenThreadsPart {
-  /** Process of each. */
+  /** Process id of each pair. */
   readonly pid: Int32Array<ArrayBuffer>;
-  /** Thread of each. */
+  /** Thread id of each pair. */
   readonly tid: Int32Array<ArrayBuffer>;
-  /** When each is seen first. */
+  /** Moment of the first sample of each pair. */
   readonly moments: MomentsPart;
 }
 
 /**
- * The threads of samples, and when each is seen first: perf knows a thread from then on, also where no
- * record says that it began.
+ * The threads of samples, with the moment of their first sample: perf knows a thread from then on,
+ * even without a record of its beginning.
  */
 export class SeenThreads {
-  /** When each is seen first: as many as there are pairs of process and thread. */
+  /** Moment of the first sample of each pair of process and thread. */
   readonly moments: Moments;
-  /** Process of each. */
+  /** Process id of each pair. */
   pid: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Thread of each. */
+  /** Thread id of each pair. */
   tid: Int32Array<ArrayBuffer> = new Int32Array(64);
   readonly #rounds: Rounds;
   readonly #isTimed: boolean;
   #slots = new Int32Array(256).fill(-1);
   #last = -1;
 
-  /** All of them, to be sent to another thread, if they are only read. */
+  /** Copies the threads into the form for another thread, which only reads them. */
   part(): SeenThreadsPart {
     const { count } = this;
     return {
@@ -38,7 +38,7 @@ export class SeenThreads {
     };
   }
 
-  /** Those of a part. */
+  /** Restores the threads that another thread sent. */
   static of({ pid, tid, moments }: SeenThreadsPart): SeenThreads {
     const seen = new SeenThreads(new Rounds(), false, Moments.of(moments));
     seen.pid = pid;
@@ -47,10 +47,11 @@ export class SeenThreads {
   }
 
   /**
-   * Has the pairs whose moments are given, or none.
+   * Creates an empty list, or one for pairs with these moments.
    *
-   * @param rounds The FINISHED_ROUND records before the sample that is seen next.
-   * @param isTimed Whether samples happen in the order of their times; otherwise the first one is that of the file.
+   * @param rounds The FINISHED_ROUND records before the next sample.
+   * @param isTimed Whether samples are in order of time; otherwise the first sample is that of the
+   * file.
    */
   constructor(rounds: Rounds, isTimed: boolean, moments: Moments = new Moments()) {
     this.#rounds = rounds;
@@ -63,7 +64,7 @@ export class SeenThreads {
     return this.moments.count;
   }
 
-  /** Takes a thread of a sample, which has a time as {@link KeptRecords.add} says. */
+  /** Adds the thread of a sample. The time is as in {@link KeptRecords.add}. */
   see(pid: number, tid: number, hi: number, lo: number, position: number): void {
     const rounds = this.#rounds;
     const round = rounds.count;
@@ -75,7 +76,7 @@ export class SeenThreads {
         return;
       }
     }
-    // Mostly those that come later in the file are later.
+    // Usually the file is in order of time, so that the first sample stays the earliest.
     const { moments } = this;
     const firstHi = moments.hi[number] as number;
     const firstLo = moments.lo[number] as number;
