@@ -16,7 +16,7 @@ const EXTENDED = 0x20;
 const ADDRESS = 0xb0;
 const COUNTER = 0x98;
 
-/** Kinds of packets, by the bits of the header that all of a kind share. */
+/** Kinds of packets, by the header bits that all packets of a kind share. */
 export const SPE_PACKET = {
   PAD,
   END,
@@ -29,16 +29,22 @@ export const SPE_PACKET = {
   COUNTER,
 } as const;
 
-/** Most bytes of a packet, with the padding that is taken with it. */
+/** Maximum bytes of a packet, including the padding that is read with it. */
 export const SPE_REACH = 16;
 
-/** The packet that was looked at last. */
+/** The packet that was read last. */
 export class SpePacket {
   /** One of {@link SPE_PACKET}. */
   kind: number = PAD;
-  /** Bytes; 0 if it is not a packet, or not whole. Padding is taken up to 16 bytes. */
+  /**
+   * Size in bytes; 0 if the bytes are no packet or the packet is cut. Up to 16 bytes of padding are
+   * one packet.
+   */
   size = 0;
-  /** Which address or counter it has; of operations and contexts the class, or the exception level less 1. */
+  /**
+   * Index of the address or counter; the class of an operation or context; the exception level less
+   * 1.
+   */
   index = 0;
   /** The upper half of its payload. */
   hi = 0;
@@ -46,9 +52,9 @@ export class SpePacket {
   lo = 0;
 
   /**
-   * Looks at the packet at `at`.
+   * Decodes the packet at `at`.
    *
-   * @param address Of its first byte, from which alignment packets count.
+   * @param address Address of its first byte, from which alignment packets count.
    */
   read(input: Uint8Array, at: number, end: number, address: number): void {
     const first = input[at] as number;
@@ -93,7 +99,7 @@ function isExtended(first: number): boolean {
   return (first & 0xfc) === EXTENDED;
 }
 
-/** What kind of packet with a payload begins here; -1 if it is none. */
+/** Kind of the packet with a payload that begins at `at`; -1 if there is none. */
 function kindOf(input: Uint8Array, at: number): number {
   const first = input[at] as number;
   if (first === TIMESTAMP) return TIMESTAMP;

@@ -8,9 +8,9 @@ import type { AuxPiece, AuxStream, AuxTrace } from "./aux_trace.ts";
 export interface AuxBlock {
   /** The CPU or thread. */
   readonly stream: AuxStream;
-  /** What comes next of its data; valid until the next block is asked for. */
+  /** The next bytes of the stream; valid until the next block is requested. */
   readonly bytes: Uint8Array;
-  /** What was read so far. */
+  /** The streams and pieces that were read so far. */
   readonly found: AuxCollector;
 }
 
@@ -21,11 +21,11 @@ export interface AuxBlockOptions extends Pick<AuxCollectorOptions, "diagnostics"
 }
 
 /**
- * The AUX data of a recording, such as Intel PT, block by block in file order, of all CPUs and
- * threads. Files and pipes are read once, in bounded memory; where pieces may have bytes in common
- * (snapshot mode, samples), the last piece of each stream is held.
+ * Yields the AUX data of a recording, such as Intel PT, block by block in file order, of all CPUs
+ * and threads. Files and pipes are read once, in bounded memory. If pieces may overlap (snapshot
+ * mode, samples), the last piece of each stream is held.
  *
- * @returns What was found, when all is read.
+ * @returns The streams, after all is read.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  *
  * @example
@@ -58,7 +58,7 @@ export async function* auxBlocks(
   options: AuxBlockOptions = {},
 ): AsyncGenerator<AuxBlock, AuxTrace, void> {
   const { raw = false } = options;
-  // Data in samples waits for the end of its batch.
+  // Data in samples is yielded at the end of its batch.
   const samples: { piece: AuxPiece; bytes: Uint8Array }[] = [];
   const found: AuxCollector = new AuxCollector(reader, {
     diagnostics: options.diagnostics,
@@ -94,7 +94,7 @@ export async function* auxBlocks(
         piece.size += bytes.length;
         yield { stream: piece.stream, bytes, found };
       }
-      // A piece of which nothing is left makes its stream known as well.
+      // Yield a piece with no new bytes as well, so that the caller sees its stream.
       if (piece.size === 0) yield { stream: piece.stream, bytes: new Uint8Array(), found };
     }
     piece.missing = announced - piece.size;

@@ -7,16 +7,16 @@ import type { AuxStream, AuxTrace } from "./aux_trace.ts";
 /** Number of bytes for each copy; `aux_shares.ts` explains why it is not larger. */
 const BLOCK = 1 << 16;
 
-/** Called now and then with the bytes that were copied since the last call. */
+/** Called from time to time with the bytes that were copied since the last call. */
 export type CopyProgress = (bytes: number) => void;
 
 /**
- * Copies the data of a stream, piece after piece without what they have in common.
+ * Copies the data of a stream, piece after piece, without the bytes that pieces have in common.
  *
- * @param stream A stream that `readAuxTrace` found in `source`; not one of samples in COMPRESSED
- *   records, for whose data there is no place in the file.
+ * @param stream A stream that `readAuxTrace` found in `source`. Data of samples in COMPRESSED
+ * records has no file offset, so such a stream cannot be copied.
  * @param source The file.
- * @param sink Where the data goes.
+ * @param sink Receives the data.
  */
 export async function copyAuxStream(
   stream: AuxStream,
@@ -40,18 +40,18 @@ export async function copyAuxStream(
 /** Options of {@link copyAuxWhileReading}. */
 export interface CopyWhileReadingOptions extends AuxBlockOptions {
   /**
-   * Gives the sink for a stream, once for each; `undefined` for a stream that is not wanted. `found`
-   * knows what was read so far.
+   * Returns the sink for a stream; `undefined` to skip the stream. Called once for each stream.
+   * `found` has the data that was read so far.
    */
   readonly open: (stream: AuxStream, found: AuxCollector) => ByteSink | undefined;
-  /** Called now and then with the bytes that were copied since the last call. */
+  /** Called from time to time with the bytes that were copied since the last call. */
   readonly progress?: CopyProgress;
 }
 
 /**
  * Copies the data of all streams in one pass over the records: from a pipe, and from samples.
  *
- * @returns What {@link auxBlocks} found.
+ * @returns The streams that {@link auxBlocks} found.
  */
 export async function copyAuxWhileReading(
   reader: PerfDataReader,

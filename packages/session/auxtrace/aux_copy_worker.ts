@@ -1,4 +1,4 @@
-// Uses Deno's file API: copies AUX data in a thread of its own (see aux_file_copy.ts).
+// Uses Deno's file API: a worker that copies AUX data (see aux_file_copy.ts).
 import { servePool } from "../workers/pool.ts";
 import { type CopyOrder, copyShares, type CopyTask } from "./aux_shares.ts";
 

@@ -9,33 +9,34 @@ import { listQueue, Pool } from "../workers/pool.ts";
 import { type CopyOrder, copyShares, type CopyTask } from "./aux_shares.ts";
 import type { AuxStream } from "./aux_trace.ts";
 
-/** A second thread is not worth its start below this many bytes. */
+/** Below this many bytes, starting a second thread takes longer than it saves. */
 const LEAST_TO_SHARE = 1 << 26;
 
 /** A stream, and the file for its data. */
 export interface AuxFileCopy {
   /** A stream that `readAuxTrace` found; not one of samples in COMPRESSED records. */
   readonly stream: AuxStream;
-  /** Path of the file that its data is written to; it is there, and empty. */
+  /** Path of the file for its data, which exists and is empty. */
   readonly path: string;
-  /** What messages call it; its path by default. */
+  /** Name of the file in messages; its path by default. */
   readonly name?: string;
 }
 
 /** Options of {@link copyAuxToFiles}. */
 export interface CopyToFilesOptions {
-  /** Called now and then with the bytes that were copied since the last call. */
+  /** Called from time to time with the bytes that were copied since the last call. */
   readonly progress?: CopyProgress;
   /** Fewest bytes that two threads copy together; 64 MB by default. */
   readonly leastToShare?: number;
 }
 
 /**
- * Copies the data of streams, each into its file, piece after piece without what they have in common.
+ * Copies the data of streams, each into its file, piece after piece, without the bytes that pieces
+ * have in common.
  *
- * Much data is copied by two threads: reading and writing are work for a processor, most of it in
- * the kernel. Each takes shares of 4 MB, one from the first stream on, the other from the last one
- * back, so that they meet in a file only at the end.
+ * Two threads copy large data, since reading and writing keep a processor busy, mostly in the
+ * kernel. Each takes shares of 4 MB: one from the first stream on, the other from the last one
+ * back, so that they meet in one file only at the end.
  *
  * @param from Path of the recording.
  * @param copies The streams and their files.
@@ -86,7 +87,7 @@ export async function copyAuxToFiles(
     1,
     () => new Worker(new URL("./aux_copy_worker.ts", import.meta.url), { type: "module" }),
   );
-  // This thread is busy with its shares when the other one gets ready.
+  // This thread is busy with its shares when the other thread is ready.
   pool.begin(task, listQueue(["last to first"]), { early: true });
   copyShares(task, "first to last", progress);
   await pool.totals();

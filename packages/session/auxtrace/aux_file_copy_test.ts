@@ -6,7 +6,7 @@ import { type AuxFileCopy, copyAuxToFiles } from "./aux_file_copy.ts";
 
 const MB = 1 << 20;
 
-/** A stream of pieces at these places of a file. */
+/** A stream of pieces at these offsets of a file. */
 function streamOf(cpu: number, places: readonly [offset: number, size: number, overlap: number][]) {
   const pieces: AuxPiece[] = [];
   const stream: AuxStream = { idx: cpu, cpu, tid: undefined, pieces, auxRecords: 0, flags: 0 };
@@ -19,7 +19,7 @@ function streamOf(cpu: number, places: readonly [offset: number, size: number, o
   return stream;
 }
 
-/** Bytes that show where in the file they are. */
+/** Bytes whose values depend on their file offset. */
 const recording = new Uint8Array(16 * MB);
 new Uint32Array(recording.buffer).forEach((_, i, words) => words[i] = Math.imul(i, 0x9e3779b1));
 
@@ -75,7 +75,7 @@ Deno.test("copyAuxToFiles: what one thread cannot write is reported", async () =
   try {
     const from = `${folder}/recording`;
     Deno.writeFileSync(from, recording);
-    // The thread that begins with the last stream is the second one.
+    // The second thread begins with the last stream.
     const whole = streamOf(0, [[0, recording.length, 0]]);
     const lost = streamOf(1, [[0, recording.length, 0]]);
     Deno.writeFileSync(`${folder}/cpu0`, new Uint8Array());

@@ -20,18 +20,18 @@ export type Json =
 export interface AuxManifestInput {
   /** Name of the input. */
   readonly input: string;
-  /** What was found. */
+  /** The AUX data of the recording. */
   readonly trace: AuxTrace;
-  /** The streams that were asked for, each with the name of its file, if it has one. */
+  /** The requested streams, each with the name of its file, if it has one. */
   readonly outputs: readonly { readonly stream: AuxStream; readonly file: string | undefined }[];
 }
 
 /**
- * Describes AUX data for other programs: which pieces of the recording each output is made of, and
- * what a decoder has to know.
+ * Describes AUX data for other programs: the pieces of the recording in each output, and the
+ * parameters that a decoder needs.
  *
- * 64-bit marks and offsets are text with `0x`; sizes and counts are numbers; what the recording does
- * not say is `null`. Fields will be added, not changed.
+ * 64-bit references and offsets are text with `0x`; sizes and counts are numbers; values that are
+ * not recorded are `null`. Fields will be added, not changed.
  *
  * @example
  * ```ts

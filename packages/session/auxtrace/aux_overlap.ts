@@ -3,18 +3,18 @@ import { findPsb, PSB_SIZE } from "@perfdata/intel-pt";
 /** perf pads the data of an AUXTRACE record with zeros to a multiple of 8. */
 const MAX_PADDING = 7;
 
-/** Bytes that are taken for proof where the offsets say that they are the same. */
+/** Number of equal bytes that confirm an overlap given by the offsets. */
 const MIN_AGREEING = 16;
 
 /**
- * Bytes from the last PSB on that are searched for: the PSB, and enough after it to distinguish it from
- * others (with the default settings a TSC packet of 8 bytes, TMA, CBR).
+ * Minimum bytes to search for, from the last PSB on: the PSB, and enough after it to distinguish it
+ * from others (with the default settings a TSC packet of 8 bytes, TMA, CBR).
  */
 const MIN_TAIL = PSB_SIZE + 16;
 
-/** A buffer of AUX data, and where it says that it lies in the AUX area's stream. */
+/** A buffer of AUX data, with its offset in the AUX area's stream. */
 export interface AuxBuffer {
-  /** The data as the file has it, padding included. */
+  /** The data in the file, including padding. */
   readonly bytes: Uint8Array;
   /** Offset of the first byte in the AUX area's stream; samples have none. */
   readonly offset?: bigint;
@@ -27,23 +27,23 @@ export interface AuxOverlapOptions {
 }
 
 /**
- * How many bytes at the start of `after` are already in `before`.
+ * The number of bytes at the start of `after` that are also in `before`.
  *
- * Each snapshot of a ring buffer holds all that is still in the ring, so that two snapshots which
- * are taken soon one after the other have bytes in common. Where the offsets in the stream say so
- * and the bytes agree, the offsets decide. But in snapshot mode they are places in the ring, which
- * say nothing if it wrapped in between. Then, and in samples, which have no offsets, the
- * last PSB of `before` and what follows it is searched in `after`; it counts as found when all that
- * comes before it in both agrees as well.
+ * Each snapshot of a ring buffer has all bytes that are still in the ring, so that two snapshots
+ * taken soon one after the other overlap. If the offsets in the stream say so and the bytes agree,
+ * the offsets decide. But in snapshot mode, offsets are positions in the ring, which mean nothing
+ * if the ring wrapped in between. Then, and in samples, which have no offsets, the last PSB of
+ * `before` and the bytes after it are searched in `after`. The match counts if all bytes before it
+ * agree as well.
  *
- * The same data repeats in the stream only where a program runs in a circle and nothing in the
- * trace has the time. Of several overlaps that would fit, the longest is taken then, as perf does.
+ * The same data occurs twice in the stream only if a program loops and the trace has no timestamps.
+ * Of several possible overlaps, the longest is chosen, as in perf.
  *
  * Memory and time are linear in the sizes; nothing is allocated.
  *
- * @returns Bytes of `after` to leave out: 0 if it follows on `before` directly, all of them
- *   where it has nothing new. `undefined` if no connection was found: there is a gap of unknown
- *   size between the two.
+ * @returns Bytes of `after` to skip: 0 if it directly follows `before`, all of them if it has
+ * nothing new. `undefined` if no connection was found: there is a gap of unknown size between the
+ * two.
  *
  * @example
  * ```ts
@@ -66,7 +66,7 @@ export function findAuxOverlap(
   const unpadded = withoutPadding(a);
   let distance: number | undefined;
   if (before.offset !== undefined && after.offset !== undefined) {
-    // How far into `after` the end of `before` lies, padding not counted.
+    // Offset in `after` of the end of `before`, without padding.
     distance = Number(before.offset + BigInt(unpadded) - after.offset);
     if (distance > 0 && distance <= b.length && agrees(a, unpadded, b, distance)) {
       return overPadding(a, unpadded, b, distance);
@@ -80,21 +80,23 @@ export function findAuxOverlap(
   return distance !== undefined && distance <= 0 && distance >= -padding ? 0 : undefined;
 }
 
-/** Length without the zeros at the end that may be padding. */
+/** Length without trailing zeros that may be padding. */
 function withoutPadding(bytes: Uint8Array): number {
   let end = bytes.length;
   while (end > 0 && bytes.length - end < MAX_PADDING && bytes[end - 1] === 0) end--;
   return end;
 }
 
-/** Zeros at the end of `a` that turn out to be data, since `b` goes on with them. */
+/** The overlap including trailing zeros of `a` that are data, because `b` has them, too. */
 function overPadding(a: Uint8Array, unpadded: number, b: Uint8Array, overlap: number): number {
   let n = overlap;
   while (n < b.length && n - overlap < a.length - unpadded && b[n] === 0) n++;
   return n;
 }
 
-/** Whether what lies before `a[aEnd]` and before `b[bEnd]` is the same, as far as both reach. */
+/**
+ * Whether the bytes before `a[aEnd]` and before `b[bEnd]` are the same, up to the shorter of both.
+ */
 function agrees(a: Uint8Array, aEnd: number, b: Uint8Array, bEnd: number): boolean {
   const length = Math.min(aEnd, bEnd);
   if (length < Math.min(MIN_AGREEING, b.length)) return false;
@@ -108,7 +110,7 @@ function sameBytes(a: Uint8Array, i: number, b: Uint8Array, j: number, length: n
   return true;
 }
 
-/** Offset of the last PSB that lies wholly in `bytes[0, end)`, or -1. */
+/** Offset of the last PSB in `bytes[0, end)`, or -1. */
 function lastPsb(bytes: Uint8Array, end: number): number {
   for (let at = end - PSB_SIZE; at >= 0;) {
     const last = bytes.lastIndexOf(0x82, at + PSB_SIZE - 1);
@@ -120,7 +122,7 @@ function lastPsb(bytes: Uint8Array, end: number): number {
   return -1;
 }
 
-/** Where in `b` the end of `a` lies, found by the last PSB of `a` and what follows it. */
+/** Offset in `b` of the end of `a`, found by the last PSB of `a` and the bytes after it. */
 function findTail(a: Uint8Array, aEnd: number, b: Uint8Array): number | undefined {
   let psb = lastPsb(a, aEnd);
   while (psb >= 0 && aEnd - psb < MIN_TAIL) psb = lastPsb(a, psb);

@@ -4,7 +4,7 @@ import { findAuxOverlap } from "./aux_overlap.ts";
 
 const PSB = Array.from({ length: 8 }, () => [0x02, 0x82]).flat();
 
-/** Bytes without a PSB in them, other ones for each seed. */
+/** Pseudo-random bytes without a PSB; each seed gives different bytes. */
 function noise(seed: number, length: number): number[] {
   let state = seed;
   return Array.from({ length }, () => {
@@ -39,7 +39,7 @@ Deno.test("offsets that follow on each other", () => {
 Deno.test("offsets lie: the bytes differ, and are found elsewhere or nowhere", () => {
   // The ring went around: the places say 150 bytes are the same.
   assertEquals(findAuxOverlap(part(0, 450, 0n), part(800, 1200, 300n), PT), undefined);
-  // Here they are the same as well, but elsewhere.
+  // Here bytes overlap as well, but not at the offsets.
   assertEquals(findAuxOverlap(part(0, 600, 0n), part(350, 900, 100n), PT), 250);
 });
 
@@ -95,7 +95,7 @@ Deno.test("any two runs of a trace are joined to the run that both are of", () =
         const before = part(from, end, offsets ? BigInt(from) : undefined);
         const after = part(start, last, offsets ? BigInt(start) : undefined);
         const overlap = findAuxOverlap(before, after, PT);
-        // What is found is right; too little in common is not found.
+        // An overlap that is found is right; one that is too short is not found.
         if (overlap === undefined) return end - start < 132 + (offsets ? -116 : 0);
         assertEquals(
           [...before.bytes, ...after.bytes.subarray(overlap)],

@@ -1,42 +1,45 @@
-// Uses Deno's file API: what each thread of a copy does (see aux_file_copy.ts).
+// Uses Deno's file API: the copying that each thread does (see aux_file_copy.ts).
 import { type FileSource, fileSource, OutputError, writeAllSync } from "@perfdata/format/files";
 
 /**
- * Bytes that are copied at once. Larger blocks are slower: to ext4 (Linux 6.18), writes of 128 KB took
- * up to twice as long, and of 1 MB four times.
+ * Bytes that are copied at once. Larger blocks are slower: on ext4 (Linux 6.18), writes of 128 KB
+ * took up to twice as long, and of 1 MB four times.
  */
 const BLOCK = 1 << 16;
 
-/** Bytes of an output that a thread takes at once. */
+/** Bytes of an output that a thread claims at once. */
 const SHARE = 1 << 22;
 
-/** What threads copy together. */
+/** The copies that the threads share. */
 export interface CopyTask {
   /** Path of the recording. */
   readonly from: string;
   /** The files to write. */
   readonly outputs: readonly CopyOutput[];
-  /** In shared memory: of each output, how many shares are taken; then kilobytes copied, of all. */
+  /**
+   * In shared memory: number of claimed shares by output, then the kilobytes that were copied in
+   * all.
+   */
   readonly taken: Int32Array;
 }
 
 /** A file to write: pieces of the recording, one after the other. */
 export interface CopyOutput {
   readonly path: string;
-  /** What messages call it. */
+  /** Name of the file in messages. */
   readonly name: string;
   readonly size: number;
-  /** Where the pieces begin in the recording. */
+  /** Offset of each piece in the recording. */
   readonly sources: Float64Array;
-  /** Where they end in the output. */
+  /** Offset after each piece in the output. */
   readonly ends: Float64Array;
 }
 
-/** The output that a thread begins with. */
+/** The output from which a thread starts, and the direction. */
 export type CopyOrder = "first to last" | "last to first";
 
 /**
- * Takes shares of the outputs until none is left.
+ * Claims and copies shares of the outputs until none is left.
  *
  * @param progress receives the number of bytes that all threads have copied since the last call.
  */

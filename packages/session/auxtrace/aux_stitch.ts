@@ -6,7 +6,8 @@ import type { AuxPiece, AuxTrace } from "./aux_trace.ts";
 /**
  * Finds the overlaps between successive pieces of a stream.
  *
- * It keeps a copy of the last piece, which in a stream of snapshots has the size of the ring buffer.
+ * It keeps a copy of the last piece, which in a stream of snapshots has the size of the ring
+ * buffer.
  */
 export class AuxStitcher {
   readonly #intelPt: boolean;
@@ -14,7 +15,7 @@ export class AuxStitcher {
   #buffer = new Uint8Array(0);
 
   /**
-   * Makes a stitcher for one stream.
+   * Creates a stitcher for one stream.
    *
    * @param intelPt Whether the data is Intel PT; see `findAuxOverlap`.
    */
@@ -45,12 +46,12 @@ function buffer(bytes: Uint8Array, { auxOffset }: AuxPiece) {
 }
 
 /**
- * Sets `overlap` and `gap` of all pieces of a trace whose pieces may have data in common, so that
- * the rest of each piece, one after the other, is the trace without repetitions.
+ * Sets `overlap` and `gap` of all pieces of a trace. The rest of each piece, one after the other,
+ * is then the trace without repetitions.
  *
- * Does nothing where {@link AuxTrace.mayOverlap} is false. Needs memory for two pieces.
+ * Does nothing if {@link AuxTrace.mayOverlap} is false. Needs memory for two pieces.
  *
- * @param trace What `readAuxTrace` found; its pieces must not come from COMPRESSED records.
+ * @param trace A trace of `readAuxTrace`, without pieces from COMPRESSED records.
  * @param source The file.
  */
 export async function stitchAuxTrace(trace: AuxTrace, source: RandomAccessSource): Promise<void> {

@@ -43,13 +43,13 @@ const MAX_PADDING = 7n;
 
 /** Options of {@link AuxCollector}. */
 export interface AuxCollectorOptions {
-  /** Receives data that is in a sample, in file order; the bytes are valid during the call only. */
+  /** Called with the data in a sample, in file order; the bytes are valid during the call only. */
   readonly onSample?: (piece: AuxPiece, bytes: Uint8Array) => void;
-  /** Makes the collector tolerant: receives what could not be read. Without it, that is thrown. */
+  /** Receives errors in features and records. Without it, the first such error is thrown. */
   readonly diagnostics?: Diagnostics | undefined;
 }
 
-/** Ranges of the stream that AUX records with flags are about, for one CPU or thread. */
+/** Ranges of the stream that AUX records with flags cover, for one CPU or thread. */
 interface FlaggedRanges {
   records: number;
   all: number;
@@ -58,7 +58,7 @@ interface FlaggedRanges {
   readonly ranges: { from: bigint; to: bigint; flags: number }[];
 }
 
-/** What the collector keeps of an event, so that its samples can be read. */
+/** An event whose samples have AUX data, with the layout of its samples. */
 interface AuxEvent {
   readonly event: PerfEvent;
   readonly fields: SampleFields;
@@ -67,11 +67,11 @@ interface AuxEvent {
 const codec = new RecordCodec([...KERNEL_RECORDS, AUXTRACE, AUXTRACE_INFO]);
 
 /**
- * Finds the AUX data of a recording while its records pass by.
+ * Collects the AUX data of a recording from batches of records.
  *
- * Nothing but the places of the pieces is kept. Where a whole file is at hand, {@link readAuxTrace}
- * does it all; on a pipe, give each batch to {@link AuxCollector.take}, and read the payload of
- * those that it returns a piece for.
+ * Only the positions of pieces are kept. For a whole file, {@link readAuxTrace} is enough. For a
+ * pipe, pass each batch to {@link AuxCollector.take}, and read the payload of each batch that it
+ * returns a piece for.
  *
  * @example
  * ```ts
@@ -115,23 +115,27 @@ export class AuxCollector {
   #eventsSeen = 0;
   #sampled: AuxEvent[] = [];
 
-  /** Makes a collector for what `reader` reads. */
+  /** Creates a collector for the records of `reader`. */
   constructor(reader: PerfDataReader, options: AuxCollectorOptions = {}) {
     this.#reader = reader;
     this.#options = options;
   }
 
-  /** Body of the AUXTRACE_INFO record, once it was seen: it comes before the data. */
+  /**
+   * Body of the AUXTRACE_INFO record, which comes before the data; `undefined` until it was read.
+   */
   get info(): AuxtraceInfo | undefined {
     return this.#info;
   }
 
-  /** Whether pieces may have data in common, as far as is known; see {@link AuxTrace.mayOverlap}. */
+  /**
+   * Whether pieces may have data in common, as far as is known; see {@link AuxTrace.mayOverlap}.
+   */
   get mayOverlap(): boolean {
     return this.hasSamples || isSnapshot(this.#info);
   }
 
-  /** Whether the events, as far as they are known, put AUX data into samples. */
+  /** Whether any event that was read so far puts AUX data into samples. */
   get hasSamples(): boolean {
     const { all } = this.#reader.events;
     for (; this.#eventsSeen < all.length; this.#eventsSeen++) {
@@ -144,14 +148,14 @@ export class AuxCollector {
   }
 
   /**
-   * Looks through a batch.
+   * Collects the AUX data of a batch.
    *
-   * @returns The piece that the batch's payload is, where that is AUX data.
+   * @returns The piece in the batch's payload, if the payload is AUX data.
    */
   take(batch: RecordBatch): AuxPiece | undefined {
     const samples = this.hasSamples;
     let piece: AuxPiece | undefined;
-    // In the old dialect the types from 69 on are features.
+    // In Google's old dialect, record types from 69 on are features.
     const google = this.#reader.isGoogleDialect;
     for (let i = 0; i < batch.count; i++) {
       if (google && batch.type(i) >= PERF_RECORD_USER_TYPE_START) continue;
@@ -177,9 +181,9 @@ export class AuxCollector {
   }
 
   /**
-   * Ends the pass over the records: reads the features, and gives the pieces their flags.
+   * Ends the pass over the records: reads the features, and sets the flags of the pieces.
    *
-   * @throws {PerfDataError} If a feature cannot be read and nobody takes diagnostics.
+   * @throws {PerfDataError} If a feature cannot be read and there are no diagnostics.
    */
   async finish(): Promise<AuxTrace> {
     for (const { id, section } of this.#reader.features) {
@@ -347,7 +351,7 @@ export class AuxCollector {
     if (feature.name === "CPUID") this.#cpuid = feature.value;
   }
 
-  /** Gives the pieces of a stream the flags of the AUX records that cover them. */
+  /** Sets the flags of each piece of a stream from the AUX records that cover it. */
   #flag(stream: AuxStream): void {
     const noted = stream.cpu !== undefined
       ? this.#byCpu.get(stream.cpu)
@@ -362,7 +366,7 @@ export class AuxCollector {
       piece.flags = noted.ring;
       const from = piece.auxOffset;
       if (from === undefined) continue;
-      // In snapshot mode offsets go back now and then.
+      // In snapshot mode, offsets may go back.
       if (from < reached) first = 0;
       reached = from;
       const to = from + BigInt(piece.size + piece.missing);
@@ -370,7 +374,7 @@ export class AuxCollector {
       for (let k = first; k < sorted.length; k++) {
         const range = sorted[k] as FlaggedRanges["ranges"][number];
         if (range.from > to) break;
-        // A record without data reports a loss at the end of what came before it.
+        // A record without data reports a loss at the end of the data before it.
         const covers = range.from === range.to
           ? range.from > from || piece === stream.pieces[0]
           : range.from < to && range.to > from;
@@ -392,23 +396,23 @@ export class AuxCollector {
       mtc: has(pt.mtc_bit),
       mtcPeriod: mask === 0n
         ? undefined
-        // The lowest bit of the mask says where the number begins.
+        // The lowest bit of the mask is the shift of the number.
         : Number((config & mask) / (mask & -mask)),
       cyc: has(pt.cyc_bit),
     };
   }
 }
 
-// Where the fields of an AUX record lie, and how many bytes they are.
+// Offsets of the fields of an AUX record, and their size.
 const AUX_AT = layoutOf(AUX);
 const AUX_SIZE = prefixSize(AUX);
 
-/** A piece, whose stream is hidden from what walks over its members: it has the piece in turn. */
+/** Creates a piece. Its stream is not enumerable, because the stream refers back to the piece. */
 function pieceOf(stream: AuxStream, members: Omit<AuxPiece, "stream">): AuxPiece {
   return Object.defineProperty(members, "stream", { value: stream }) as AuxPiece;
 }
 
-/** Notes what an AUX record says; consecutive ones with the same flags are one range. */
+/** Adds the flags of an AUX record; consecutive records with the same flags are one range. */
 function note(
   notes: Map<number, FlaggedRanges>,
   key: number,
@@ -431,7 +435,7 @@ function note(
   }
 }
 
-/** Bytes between the end of `before` and `offset`; its padding is no data. */
+/** Bytes between the end of `before` and `offset`; the padding of `before` does not count. */
 function gapBetween(before: AuxPiece | undefined, offset: bigint): bigint | undefined {
   if (before === undefined) return 0n;
   if (before.auxOffset === undefined) return undefined;
@@ -440,7 +444,7 @@ function gapBetween(before: AuxPiece | undefined, offset: bigint): bigint | unde
   return distance >= -MAX_PADDING ? 0n : undefined;
 }
 
-/** Whether the buffers were rings of which only the end is in the file. */
+/** Whether the buffers were rings, whose last part only is in the file. */
 function isSnapshot(info: AuxtraceInfo | undefined): boolean {
   if (info === undefined) return false;
   return (intelPtInfo(info)?.snapshot_mode ?? intelBtsInfo(info)?.snapshot_mode ??
@@ -448,10 +452,11 @@ function isSnapshot(info: AuxtraceInfo | undefined): boolean {
 }
 
 /**
- * Finds all AUX data of a file: one pass over its records, the data itself is not read.
+ * Finds all AUX data of a file in one pass over its records, without reading the data.
  *
- * @param reader A reader whose source can be read at any place.
- * @param options `diagnostics` makes it tolerant; the reader has an option of the same name.
+ * @param reader A reader whose source can be read at any offset.
+ * @param options `diagnostics` receives errors in AUX data; the reader has an option of the same
+ * name.
  * @throws {PerfDataError} In strict mode, if the file is damaged.
  */
 export async function readAuxTrace(

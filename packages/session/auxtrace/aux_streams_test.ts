@@ -55,7 +55,7 @@ function aux({ cpu, tid }: Place, aux_offset: bigint, aux_size: bigint, flags: b
   }, { event });
 }
 
-/** AUXTRACE_INFO of Intel PT, in snapshot mode or not. */
+/** AUXTRACE_INFO of Intel PT. `snapshot` 1: in snapshot mode. */
 function info(snapshot: bigint) {
   const words = [8n, 31n, 7n, 0n, 1n, 0x400n, 0x800n, 3n, snapshot, 1n, 0x200n, 0x3c000n];
   return codec.encode({
@@ -124,7 +124,7 @@ Deno.test("streams by CPU and by thread, with pieces, gaps and flags", async () 
     [[8, 0n, 1n, 0n, "TRUNCATED,0x100"]],
   ]);
 
-  // The places are those of the data in the file.
+  // The offsets of the pieces are those of the data in the file.
   for (const stream of trace.streams) {
     const copy = memorySink();
     await copyAuxStream(stream, bytesSource(bytes), copy);
@@ -146,7 +146,7 @@ Deno.test("a CPU that two buffers trace has two streams", async () => {
   ]);
   const trace = await readAuxTrace(await PerfDataReader.open(bytesSource(bytes)));
   assertEquals(trace.streams.map(({ cpu, idx }) => [cpu, idx]), [[0, 0], [0, 4]]);
-  // Without AUXTRACE_INFO nothing says what it is.
+  // Without AUXTRACE_INFO, the type is unknown.
   assertEquals([trace.type, trace.typeName, trace.info], [0, "unknown", undefined]);
 });
 
@@ -179,7 +179,7 @@ Deno.test("snapshots: what two have in common is in the output once", async () =
   const bytes = await fileOf([
     info(1n),
     ...auxtrace(place, 0n, ring.subarray(0, 80)),
-    aux(place, 80n, 4096n, 2n), // OVERWRITE: where the ring is, not where the data is
+    aux(place, 80n, 4096n, 2n), // OVERWRITE: the offset in the ring, not of the data
     ...auxtrace(place, 40n, ring.subarray(40, 120)),
     ...auxtrace(place, 160n, ring.subarray(160, 200)),
   ]);
@@ -244,7 +244,7 @@ Deno.test("damaged files: whatever is in them ends in data and diagnostics", asy
           open: () => other,
         });
         assert(one.bytes().length <= end && other.bytes().length <= end);
-        // Both ways to the data lead to the same.
+        // Copying by offsets and copying while reading give the same number of bytes.
         assertEquals(one.bytes().length, other.bytes().length);
       },
     ),

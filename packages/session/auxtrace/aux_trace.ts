@@ -1,33 +1,38 @@
 import { PERF_AUX_FLAG_NAMES } from "@perfdata/format/constants";
 import type { AuxtraceInfo, IntelPtInfo } from "@perfdata/user-records";
 
-/** A run of AUX data in the file: the payload after an AUXTRACE record, or part of a sample. */
+/**
+ * A contiguous part of AUX data in the file: the payload of an AUXTRACE record, or part of a
+ * sample.
+ */
 export interface AuxPiece {
-  /** The stream that it belongs to; not enumerable, so that a piece can be printed. */
+  /** The stream of the piece. It is not enumerable, so that a piece can be printed. */
   readonly stream: AuxStream;
   /**
-   * File offset of the first byte. A piece that was in a COMPRESSED record has the offset of that
-   * record, and its bytes cannot be read from the file by it.
+   * File offset of the first byte. A piece in a COMPRESSED record has the offset of that record, at
+   * which its bytes cannot be read.
    */
   readonly fileOffset: number;
-  /** Bytes that the file has of it, padding to a multiple of 8 included. */
+  /** Bytes in the file, including padding to a multiple of 8. */
   size: number;
-  /** Bytes that the record announces beyond those: the file was cut. */
+  /** Further bytes that the record announces and the file does not have, because it was cut. */
   missing: number;
   /** Offset of the first byte in the AUX area's stream; samples have none. */
   readonly auxOffset: bigint | undefined;
-  /** The record's mark of the moment (TSC for Intel PT), or a sample's time. */
+  /** Reference of the record (TSC for Intel PT), or the time of the sample. */
   readonly reference: bigint;
-  /** Bytes at its start that the piece before has already; they are no part of the stream. */
+  /**
+   * Bytes at its start that repeat the end of the previous piece; they are not part of the stream.
+   */
   overlap: number;
   /**
-   * Bytes lost between the piece before and this one; `undefined` if that is not known. Padding
-   * of the piece before cannot be distinguished from data, so that up to 7 bytes more may be lost.
+   * Bytes lost between the previous piece and this one; `undefined` if unknown. Padding of the
+   * previous piece cannot be distinguished from data, so that up to 7 bytes more may be lost.
    */
   gap: bigint | undefined;
   /**
-   * `PERF_AUX_FLAG_*` of the AUX records that cover it, all together. Those of a ring buffer
-   * (OVERWRITE) do not say which piece they are about, and are taken for all.
+   * `PERF_AUX_FLAG_*` of all AUX records that cover it. Records of a ring buffer (OVERWRITE) do not
+   * name a piece, so their flags count for all.
    */
   flags: number;
 }
@@ -41,39 +46,39 @@ export interface AuxStream {
    * of, whoever ran there (context switches say who), and `undefined` where all that ran there was traced.
    */
   readonly tid: number | undefined;
-  /** Number of the buffer among all of the recording; -1 for samples. */
+  /** Number of the buffer in the recording; -1 for samples. */
   readonly idx: number;
-  /** The pieces, in file order, which is that of the stream. */
+  /** The pieces in file order, which is the order of the stream. */
   readonly pieces: AuxPiece[];
   /** AUX records about this stream. */
   auxRecords: number;
-  /** `PERF_AUX_FLAG_*` of all these records together. */
+  /** `PERF_AUX_FLAG_*` of all AUX records about this stream. */
   flags: number;
 }
 
-/** All AUX data of a file, and what a decoder has to know of it. */
+/** All AUX data of a file, and the parameters for decoding it. */
 export interface AuxTrace {
-  /** What made the data (`PERF_AUXTRACE_*`); 0 if the file does not say. */
+  /** The PMU of the data (`PERF_AUXTRACE_*`); 0 if it is not recorded. */
   readonly type: number;
   /** The name of the type in lower case: `intel_pt`, `cs_etm`, … */
   readonly typeName: string;
   /** Body of the AUXTRACE_INFO record, if there is one. */
   readonly info: AuxtraceInfo | undefined;
-  /** Its words by name, if the data is Intel PT. */
+  /** The words of AUXTRACE_INFO by name, if the data is Intel PT. */
   readonly intelPt: IntelPtInfo | undefined;
-  /** What the attr of the Intel PT event turned on, where the file has that event. */
+  /** Settings in the attr of the Intel PT event, if the file has that event. */
   readonly intelPtConfig: IntelPtConfig | undefined;
   /** Whether pieces may have data in common: in snapshot mode, and in samples. */
   readonly mayOverlap: boolean;
   /** The streams: by CPU, then by thread. */
   readonly streams: readonly AuxStream[];
-  /** The command line of the recording perf, where the file has it. */
+  /** The command line of `perf record`, if the file has it. */
   readonly cmdline: readonly string[] | undefined;
   /** Vendor, family, model and stepping of the CPU, if the file has them. */
   readonly cpuid: string | undefined;
 }
 
-/** Which packets an Intel PT event asked for: `config` of its attr, as AUXTRACE_INFO explains it. */
+/** Packets that an Intel PT event enables: `config` of its attr, decoded with AUXTRACE_INFO. */
 export interface IntelPtConfig {
   /** `config` of the attr. */
   readonly config: bigint;
@@ -83,20 +88,20 @@ export interface IntelPtConfig {
   readonly retComp: boolean;
   /** Whether there are MTC packets; `undefined` if the recording perf did not know of them. */
   readonly mtc: boolean | undefined;
-  /** A MTC packet comes each 2^n ticks of the crystal clock. */
+  /** One MTC packet is written every 2^n ticks of the crystal clock. */
   readonly mtcPeriod: number | undefined;
   /** Whether there are CYC packets; `undefined` if the recording perf did not know of them. */
   readonly cyc: boolean | undefined;
 }
 
-/** Bytes of a stream without those that its pieces have in common. */
+/** Bytes of a stream, without the overlaps of its pieces. */
 export function auxStreamBytes(stream: AuxStream): number {
   let bytes = 0;
   for (const piece of stream.pieces) bytes += piece.size - piece.overlap;
   return bytes;
 }
 
-/** Names of the bits of `flags`, without `PERF_AUX_FLAG_`; the PMU's own format as a number. */
+/** Names of the bits of `flags`, without `PERF_AUX_FLAG_`. Unknown bits are hexadecimal numbers. */
 export function auxFlagNames(flags: number): string[] {
   const names: string[] = [];
   for (let bit = 1; bit !== 0 && bit <= flags; bit *= 2) {

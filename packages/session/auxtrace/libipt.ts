@@ -27,13 +27,13 @@ export interface MappedCode {
   readonly offset: bigint;
 }
 
-/** Bytes that are gathered before they are written. */
+/** Bytes that are buffered before they are written. */
 const BLOCK = 1 << 16;
 
 /** PROT_EXEC of mmap(2). */
 const PROT_EXEC = 4;
 
-/** The sideband of a CPU while it is written. */
+/** Buffered writer of one CPU's sideband. */
 class Channel {
   readonly #write: (bytes: Uint8Array) => void;
   readonly #block = new Uint8Array(BLOCK);
@@ -43,7 +43,7 @@ class Channel {
     this.#write = write;
   }
 
-  /** Takes a record, which has fewer bytes than a block. */
+  /** Appends a record, which is smaller than a block. */
   take(bytes: Uint8Array, start: number, end: number): void {
     if (this.#held + end - start > BLOCK) this.flush();
     this.#block.set(bytes.subarray(start, end), this.#held);
@@ -80,7 +80,7 @@ class Channel {
  * ```
  */
 export class LibiptSideband implements Consumer {
-  /** Nothing but the order of time. */
+  /** Records in order of time, without threads or places. */
   readonly needs = { machine: false } as const;
   /** Code that was mapped, in order of time. */
   readonly mapped: MappedCode[] = [];
@@ -92,14 +92,14 @@ export class LibiptSideband implements Consumer {
   /**
    * Prepares for one recording.
    *
-   * @param open Called for each CPU that records belong to, and with -1 for those without a CPU;
-   * returns what takes their bytes, which are valid during the call only.
+   * @param open Called once for each CPU with records, and with -1 for records without a CPU.
+   * Returns the function that writes their bytes, which are valid during the call only.
    */
   constructor(open: (cpu: number) => (bytes: Uint8Array) => void) {
     this.#open = open;
   }
 
-  /** The CPUs that there is sideband of, in order; -1 stands for records without a CPU. */
+  /** CPUs with sideband records, sorted; -1 means records without a CPU. */
   get cpus(): number[] {
     return [...this.#channels.keys()].sort((a, b) => a - b);
   }
@@ -125,7 +125,7 @@ export class LibiptSideband implements Consumer {
     }
   }
 
-  /** Writes what is left. */
+  /** Writes the buffered records. */
   finish(): void {
     for (const channel of this.#channels.values()) channel.flush();
   }
@@ -154,9 +154,10 @@ export class LibiptSideband implements Consumer {
 }
 
 /**
- * Why libipt cannot use the sideband of a recording; `undefined` if it can.
+ * The reason why libipt cannot use the sideband of a recording; `undefined` if it can.
  *
- * It needs a time in every record, what relates those times to the TSC, and TSC packets in the trace.
+ * libipt needs a time in every record, the conversion of these times to TSC, and TSC packets in the
+ * trace.
  */
 export function noSidebandReason(reader: PerfDataReader, trace: AuxTrace): string | undefined {
   const [first] = reader.events.all;
@@ -169,13 +170,13 @@ export function noSidebandReason(reader: PerfDataReader, trace: AuxTrace): strin
 }
 
 /**
- * The options that libipt's `ptxed` and `ptdump` need to know what was traced, and how: processor,
- * clocks, and the layout of sideband records, as libipt's `script/perf-get-opts.bash` derives them.
+ * The options for libipt's `ptxed` and `ptdump` that describe the processor, its clocks, and the
+ * layout of sideband records. libipt's `script/perf-get-opts.bash` derives the same.
  *
  * They have to come before the trace and the sideband files. `--pevent:sample-config` needs libipt
  * 2.1 or later.
  *
- * @returns Words of a command line, options and values in turn.
+ * @returns Words of a command line: each option, then its value.
  *
  * @example
  * ```ts
@@ -212,17 +213,17 @@ export function libiptOptions(reader: PerfDataReader, trace: AuxTrace): string[]
     words.push("--pevent:sample-config", `${id}:0x${sampleType.toString(16)}`);
   };
   const events = reader.events.all;
-  // Records that perf made itself have the id 0, and the layout of the first event.
+  // Records that perf made have the id 0, and the layout of the first event.
   if (events[0] !== undefined) layout(0n, events[0].attr.sample_type);
   for (const { attr, ids } of events) for (const id of ids) layout(id, attr.sample_type);
   return words;
 }
 
 /**
- * The options that name sideband files: `--pevent:primary` for that of the traced CPU,
+ * The options that name sideband files: `--pevent:primary` for the file of the traced CPU,
  * `--pevent:secondary` for the others.
  *
- * @param stream The stream that is to be decoded. Where it is that of a thread, all are primary: the
+ * @param stream The stream to decode. For the stream of a thread, all files are primary, since the
  * thread may have run on any CPU.
  * @param files Sideband files by CPU, with -1 for records without a CPU.
  *
@@ -251,11 +252,11 @@ export function libiptSidebandOptions(
 }
 
 /**
- * The options that give `ptxed` the code of one process without sideband: `--raw` for each mapped
- * object, with the part of the file and the address that it was mapped to.
+ * The options that pass `ptxed` the code of one process without sideband: `--raw` for each mapped
+ * file, with the part of the file and the address of the mapping.
  *
- * @param mapped The code of the process. Where two mappings overlap, the later one counts.
- * @param symfs Directory that the files of the recorded machine are in.
+ * @param mapped The code of the process. If two mappings overlap, the later one counts.
+ * @param symfs Directory with the files of the recorded machine.
  *
  * @example
  * ```ts
@@ -279,7 +280,7 @@ export function libiptImageOptions(mapped: readonly MappedCode[], symfs = ""): s
   ]);
 }
 
-/** Whether a mapping's name is that of a file: not `[vdso]`, `//anon`, or a deleted file. */
+/** Whether the name of a mapping is a file's: not `[vdso]`, `//anon`, or a deleted file. */
 export function isFilePath(path: string): boolean {
   return path.startsWith("/") && !path.startsWith("//") && !path.endsWith(" (deleted)");
 }

@@ -1,20 +1,20 @@
 import type { Parallelism } from "./parallelism.ts";
 import type { ThreadIntervals } from "./thread_intervals.ts";
 
-/** How to record the events from which intervals are made. */
+/** The command that records the events from which intervals are made. */
 export const HOW_TO_RECORD: string =
   "perf record -g -e cpu-clock,sched:sched_switch,sched:sched_waking --switch-events -- PROGRAM";
 
-/** The innermost frame of a stack that stands for that of a switch. */
+/** The frame that marks a stack of the last sample, shown because the switch has no stack. */
 export const STAND_IN_FRAME: string = "[last sample]";
 
-/** How to record what says how many threads had a CPU. */
+/** The command that records the switches from which the number of running threads is counted. */
 export const HOW_TO_RECORD_SWITCHES: string = "perf record --switch-events -- PROGRAM";
 
 /**
- * Says that tracepoints were recorded and cannot be read: nothing if all can.
+ * A line that names tracepoints that cannot be read; `undefined` if all can.
  *
- * @param names As {@linkcode ThreadIntervals.undescribed} has them.
+ * @param names Names of {@linkcode ThreadIntervals.undescribed}.
  */
 export function undescribedLine(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
@@ -24,7 +24,7 @@ export function undescribedLine(names: readonly string[]): string | undefined {
     "(TRACING_DATA)";
 }
 
-/** Sources of intervals, as {@linkcode ThreadIntervals} counts them. */
+/** Counts of {@linkcode ThreadIntervals}. */
 export type IntervalCounts =
   & Pick<
     ThreadIntervals,
@@ -40,8 +40,8 @@ export type IntervalCounts =
   & Partial<Pick<ThreadIntervals, "undescribed" | "standIns">>;
 
 /**
- * Missing data about the times without a CPU, a line for each: what was not recorded, and how to record
- * it.
+ * Describes missing data about the times without a CPU: one line for each kind, with the command to
+ * record it.
  *
  * @example
  * ```ts
@@ -94,29 +94,31 @@ export function intervalLines(counts: IntervalCounts): string[] {
   return lines;
 }
 
-/** What collectors made of context switches. */
+/** Counts of the consumers that read context switches. */
 export interface SwitchesSeen {
-  /** Times without a CPU, if they count. */
+  /** Times without a CPU, if a command uses them. */
   readonly intervals:
     | IntervalCounts
     | undefined;
-  /** How many threads had a CPU, if that counts. */
+  /** Number of running threads, if a command uses it. */
   readonly parallelism:
     | Pick<Parallelism, "hasSwitches" | "lostRecords" | "undescribed">
     | undefined;
 }
 
-/** What is missing of context switches. */
+/** Messages about missing context switches. */
 export interface MissingSwitches {
-  /** Why nothing can be said of them; `undefined` if something can. */
+  /** The reason if there is no result at all; `undefined` if there is a result. */
   readonly none: string | undefined;
-  /** What is not sure, or left out. */
+  /** Warnings about a result that is uncertain or incomplete. */
   readonly lines: readonly string[];
 }
 
-/** Says what is missing of times without a CPU, or of how many threads had one. */
+/**
+ * Describes missing context switches, for times without a CPU or for the number of running threads.
+ */
 export function missingSwitches({ intervals, parallelism }: SwitchesSeen): MissingSwitches {
-  // Context switches that cannot be read are not such that were not recorded.
+  // If switches were recorded but cannot be read, say so instead of "not recorded".
   const undescribed = undescribedLine((intervals ?? parallelism)?.undescribed ?? []);
   const none = (how: string): MissingSwitches => ({
     none: undescribed ?? `no context switches were recorded: ${how}`,

@@ -10,17 +10,17 @@ import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../order/run.ts";
 import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 
-/** State of a thread that has no CPU, in place of the CPU's number. */
+/** Value of `#cpus` for a thread without a CPU. */
 const OFF = -2;
 const ANY_CPU = -1;
 
 /**
- * How many threads of a recording have a CPU at a moment, from records of context switches
- * (`perf record --switch-events`) or `sched:sched_switch`. Rows are taken one by one, in order of time.
+ * Counts the threads that have a CPU at a moment, from records of context switches (`perf record
+ * --switch-events`) or `sched:sched_switch`. Rows are passed one by one, in order of time.
  *
- * A thread has a CPU from the switch to it, or its first sample, until the switch away or its end. Idle
- * threads do not count. Where CPUs were recorded, one that runs another thread was left by the one before,
- * also where the switch is missing.
+ * A thread has a CPU from the switch to it, or from its first sample, until the switch away or its
+ * end. Idle threads do not count. If CPUs were recorded, a thread that runs on a CPU has replaced
+ * the previous one, even if the switch is missing.
  *
  * @example
  * ```ts
@@ -45,14 +45,14 @@ const ANY_CPU = -1;
 export class Parallelism implements SchedulerListener {
   readonly #engine: Engine;
   readonly #events: SchedulerEvents;
-  /** By thread of the recording: the CPU that it has. */
+  /** The CPU of each thread, by thread id. */
   readonly #cpus = new Map<number, number>();
-  /** By CPU: the thread that was last known to have it. */
+  /** The thread that ran last on each CPU, by CPU. */
   readonly #running = new Map<number, number>();
   #count = 0;
-  /** The same at the last sample: that of a switch is taken before it. */
+  /** `#count` at the last sample: the sample of a switch is counted before the switch. */
   #atSample = 0;
-  /** Records that were lost, and switches among them, perhaps. */
+  /** Lost records, which may include switches. */
   lostRecords = 0;
 
   private constructor(engine: Engine, events: SchedulerEvents) {
@@ -60,12 +60,14 @@ export class Parallelism implements SchedulerListener {
     this.#events = events;
   }
 
-  /** Prepares for a recording; of a stream, to be called again when it is described. */
+  /** Prepares for a recording; for a stream, to be called again after TRACING_DATA was read. */
   static async open(engine: Engine): Promise<Parallelism> {
     return new Parallelism(engine, await SchedulerEvents.open(engine));
   }
 
-  /** Names of tracepoints of the scheduler that were recorded and cannot be read: their formats are missing. */
+  /**
+   * Names of recorded scheduler tracepoints that cannot be read, because their formats are missing.
+   */
   get undescribed(): readonly string[] {
     return this.#events.undescribed;
   }
@@ -78,12 +80,12 @@ export class Parallelism implements SchedulerListener {
       );
   }
 
-  /** How many threads had a CPU when the last sample was taken: one at least. */
+  /** Number of threads that had a CPU at the last sample; at least 1. */
   get threads(): number {
     return Math.max(1, this.#atSample);
   }
 
-  /** Takes a row. */
+  /** Processes a row. */
   row(run: Run, i: number): void {
     const tid = run.tid[i] as number;
     const type = run.type[i];
@@ -100,30 +102,30 @@ export class Parallelism implements SchedulerListener {
     } else this.#events.row(run, i, this);
   }
 
-  /** Takes a context switch; threads of which nothing was recorded are not of the recording. */
+  /** Applies a context switch. Threads without any record of their own do not count. */
   switched({ cpu, from, to }: ContextSwitch): void {
     this.#leave(from);
     if (to === 0 || this.#cpus.has(to)) this.#enter(to, cpu);
   }
 
-  /** Does nothing: a thread that is woken has no CPU yet. */
+  /** Does nothing: a thread that was woken has no CPU yet. */
   woken(): void {}
 
-  /** Does nothing: how long threads ran is known from switches. */
+  /** Does nothing: switches tell when threads run. */
   ran(): void {}
 
-  /** Takes the beginning of a thread: what had this id is another one. */
+  /** Starts a thread; an earlier thread with this id has ended. */
   begun(_time: number, tid: number): void {
     this.#leave(tid);
     this.#cpus.set(tid, OFF);
   }
 
-  /** Takes the end of a thread: where threads are recorded one by one, its last switch is not recorded. */
+  /** Ends a thread: its last switch is missing if threads were recorded one by one. */
   ended(_time: number, tid: number): void {
     this.#leave(tid);
   }
 
-  /** Takes a loss: threads that have a CPU are known again from what they do next. */
+  /** Forgets the threads on the CPU that lost records, until their next record. */
   lost(time: number, cpu: number, records: number): void {
     this.lostRecords += records;
     if (time < 0) return;

@@ -7,7 +7,7 @@ import type { Run } from "../order/run.ts";
 import { Parallelism } from "./parallelism.ts";
 import { type Happening, schedulerRecording } from "./testing.ts";
 
-/** How many threads had a CPU at each sample of the clock, by its period. */
+/** Number of threads that had a CPU at each sample of the clock, by the period of the sample. */
 async function parallelismOf(
   happenings: readonly Happening[],
   recording: Parameters<typeof schedulerRecording>[1] = {},
@@ -42,14 +42,14 @@ Deno.test("threads that have a CPU are counted from records of switches, with an
     { time: 125n, tid: 7, clock: 20n },
     { time: 130n, tid: 9, task: "fork" },
     { time: 135n, tid: 9, cpu: 2, change: "in" },
-    // The same once more is no second thread.
+    // A second record of the same switch adds no thread.
     { time: 136n, tid: 9, cpu: 2, change: "in" },
     { time: 140n, tid: 8, cpu: 1, clock: 30n },
     { time: 150n, tid: 7, change: "preempted" },
     { time: 155n, tid: 8, cpu: 1, clock: 40n },
     { time: 160n, tid: 8, cpu: 1, change: "out" },
     { time: 165n, tid: 9, cpu: 2, clock: 50n },
-    // Of a thread that ends no switch is recorded.
+    // The last switch of a thread that ends is not recorded.
     { time: 170n, tid: 7, change: "in" },
     { time: 175n, tid: 9, cpu: 2, clock: 60n },
     { time: 180n, tid: 9, cpu: 2, task: "exit" },
@@ -68,14 +68,14 @@ Deno.test("threads that have a CPU are counted from the tracepoint: those of the
   const { found, parallelism } = await parallelismOf([
     { time: 90n, tid: 8, task: "eight" },
     { time: 100n, tid: 7, clock: 10n },
-    // Nothing is recorded of thread 55.
+    // Thread 55 has no records of its own.
     { time: 110n, tid: 7, to: [55, 1n] },
     { time: 120n, tid: 9, cpu: 1, clock: 20n },
     { time: 130n, tid: 55, to: [8, 0n] },
     { time: 140n, tid: 9, cpu: 1, clock: 30n },
     { time: 150n, tid: 9, cpu: 1, to: [0, 1n] },
     { time: 160n, tid: 8, clock: 40n },
-    // A switch is missing: CPU 0 has left thread 8.
+    // A switch is missing: CPU 0 no longer runs thread 8.
     { time: 170n, tid: 7, clock: 50n },
     { time: 180n, tid: 8, cpu: 1, clock: 60n },
   ]);

@@ -23,7 +23,7 @@ import type { Run } from "../order/run.ts";
 const FORK_AT = layoutOf(FORK);
 const EXIT_AT = layoutOf(EXIT);
 const LOST_SIZE = prefixSize(LOST);
-/** The count of a LOST record, at its end. */
+/** Position of the count in a LOST record: at its end. */
 const LOST_PLACE: FieldPlace = { offset: LOST_SIZE - 8, size: 8 };
 
 /** The scheduler's tracepoints to read, and their fields. */
@@ -35,38 +35,40 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "sched:sched_stat_runtime": ["pid", "runtime"],
 };
 
-/** A CPU changed from a thread to another. */
+/** A CPU switched from one thread to another. */
 export interface ContextSwitch {
-  /** When, in ns since the first event. */
+  /** Time in ns since the first event. */
   readonly time: number;
   /** The CPU. */
   readonly cpu: number;
-  /** The thread that left it. */
+  /** The thread that leaves the CPU. */
   readonly from: number;
-  /** The state of that one; 0 is one that could go on. */
+  /** State of the leaving thread; 0 means that it could continue. */
   readonly state: number;
-  /** The thread that got it; -1 if that is not known. */
+  /** The thread that gets the CPU; -1 if unknown. */
   readonly to: number;
 }
 
 /**
- * Takes what the scheduler did, in order of time: ns since the first event, and durations in ns. `run` and
- * `i` are the row that says so.
+ * Receives scheduler events in order of time. Times are ns since the first event, durations are ns.
+ * `run` and `i` are the row of the event.
  */
 export interface SchedulerListener {
-  /** A CPU changed from a thread to another. What it says is valid during the call. */
+  /** A CPU switched from one thread to another. `change` is valid during the call. */
   switched(change: ContextSwitch, run: Run, i: number): void;
-  /** A thread was woken; `isInterrupt`: while an interrupt was served, and so not by the row's thread. */
+  /** A thread was woken. `isInterrupt`: an interrupt handler woke it, not the thread of the row. */
   woken(time: number, tid: number, run: Run, i: number, isInterrupt: boolean): void;
-  /** A thread ran for so long since it was last said. */
+  /** A thread ran for this long since its last such event. */
   ran(time: number, tid: number, runtime: number): void;
-  /** A thread of this id begins: what was called so before was another one. */
+  /** A thread begins; an earlier thread with this id has ended. */
   begun?(time: number, tid: number): void;
   /** A thread ends. */
   ended?(time: number, tid: number): void;
   /**
-   * Records were lost on a CPU before this moment, so many more than was known; a time of -1 says that they were only counted, without
-   * saying when, a `cpu` of -1 that it is not known. `own` is the count of this LOST record, part of which may be known already.
+   * Records were lost on a CPU before this moment. `records` is the number that was not reported
+   * before. `own` is the count of this LOST record, part of which may have been reported. A time of
+   * -1 means that the records were only counted, at unknown times; a `cpu` of -1 means that it is
+   * unknown.
    */
   lost?(time: number, cpu: number, records: number, own: number): void;
 }
@@ -75,21 +77,24 @@ export interface SchedulerListener {
 const IN_INTERRUPT = 0x18;
 
 /**
- * Set in `prev_state` where a thread was preempted: the state after those that are reported
- * (TASK_REPORT_MAX of include/linux/sched.h, since 4.14).
+ * Bit of `prev_state` for a preempted thread: the one after the reported states (TASK_REPORT_MAX of
+ * include/linux/sched.h, since 4.14).
  */
 const PREEMPTED = 0x100;
 
-/** The state of a thread that leaves its CPU, if nothing says it: it waits, unless a record says that it was preempted. */
+/**
+ * State of a leaving thread without a recorded state: it waits, unless a record says that it was
+ * preempted.
+ */
 const UNKNOWN_STATE = 1;
 
-/** Reads the raw data of the scheduler's tracepoints by the formats that the recording has. */
+/** Decodes the scheduler's tracepoints by the recorded formats. */
 export class SchedulerEvents {
   readonly #tracepoints: Tracepoints;
   readonly #littleEndian: boolean;
   readonly #lost: LostRecords;
   readonly #time = new RelativeTime();
-  /** The one that is handed on. */
+  /** Reused argument of `SchedulerListener.switched`. */
   readonly #switch: { -readonly [K in keyof ContextSwitch]: ContextSwitch[K] } = {
     ...{ time: 0, cpu: 0, from: 0, state: 0, to: 0 },
   };
@@ -101,10 +106,11 @@ export class SchedulerEvents {
   }
 
   /**
-   * Finds the tracepoints of a recording.
+   * Finds the scheduler's tracepoints in a recording.
    *
-   * @param unformatted Names of tracepoints that are read without a format, as simpleperf writes `sched:sched_switch`:
-   *   a sample is of the thread that leaves its CPU, for an unknown thread.
+   * @param unformatted Names of tracepoints that are read without a format, such as the
+   * `sched:sched_switch` of simpleperf: the thread of the sample leaves its CPU, and the next
+   * thread is unknown.
    */
   static async open(
     engine: Engine,
@@ -114,42 +120,48 @@ export class SchedulerEvents {
     return new SchedulerEvents(found, engine.reader);
   }
 
-  /** Names of the tracepoints that are there and can be read. */
+  /** Names of the recorded tracepoints that can be read. */
   get names(): ReadonlySet<string> {
     return this.#tracepoints.names;
   }
 
-  /** Names of those that were recorded and cannot be read: their formats are missing. */
+  /** Names of recorded tracepoints that cannot be read, because their formats are missing. */
   get undescribed(): readonly string[] {
     return this.#tracepoints.undescribed;
   }
 
-  /** Whether `sched:sched_switch` was recorded without its format: nothing says when a thread gets a CPU. */
+  /**
+   * Whether `sched:sched_switch` was recorded without its format, so that no record tells when a
+   * thread gets a CPU.
+   */
   get isLeavingOnly(): boolean {
     return this.#tracepoints.isUnformatted("sched:sched_switch");
   }
 
-  /** Samples of them whose raw data are too short. */
+  /** Samples of the tracepoints whose raw data are too short. */
   get damaged(): number {
     return this.#tracepoints.damaged;
   }
 
-  /** When the first event was, in ns: what other times count from. */
+  /** Time of the first event in ns, which other times are relative to. */
   get base(): bigint {
     return this.#time.base;
   }
 
-  /** The same without a bigint: its upper half, 0 before there is one. */
+  /** Upper half of the base; 0 before the first event. */
   get baseHi(): number {
     return Math.max(0, this.#time.baseHi);
   }
 
-  /** Its lower half. */
+  /** Lower half of the base; 0 before the first event. */
   get baseLo(): number {
     return this.#time.baseLo;
   }
 
-  /** Hands a row of a run on, where it says something of the scheduler, of threads, or of what was lost. */
+  /**
+   * Passes the event in a row to the listener, if it is about the scheduler, threads or lost
+   * records.
+   */
   row(run: Run, i: number, listener: SchedulerListener): void {
     if (run.type[i] !== PERF_RECORD_SAMPLE) return this.#record(run, i, listener);
     const source = this.#tracepoints.of(run, i);
@@ -180,24 +192,24 @@ export class SchedulerEvents {
       listener.switched(change, run, i);
     } else if (name === "sched:sched_stat_runtime") {
       listener.ran(time, first, this.#value(view, raw, places[1]));
-    } // A thread is woken from sched_waking on: its sched_wakeup says the same a second time.
+    } // sched_wakeup repeats sched_waking: skip it if the latter was recorded.
     else if (name !== "sched:sched_wakeup" || !this.names.has("sched:sched_waking")) {
       const found = flags < 0 || flags >= fields.rawSize ? 0 : view.getUint8(raw + flags);
       listener.woken(time, first, run, i, (found & IN_INTERRUPT) !== 0);
     }
   }
 
-  /** Whether a sample of an event says that a thread left its CPU, and not an idle task. */
+  /** Whether the sample shows that a thread, not an idle task, left its CPU. */
   isLeaving(event: number, run: Run, i: number): boolean {
     const source = this.#tracepoints.ofEvent(event);
     if (source?.name !== "sched:sched_switch") return false;
-    // Where threads are counted by namespaces, those of others have no number of their own: the data have it.
+    // In a pid namespace, foreign threads have tid 0 in the sample; the raw data has their id.
     if (run.tid[i] !== 0) return true;
     if (source.places.length === 0 || !this.#tracepoints.isSound(source, run, i)) return false;
     return this.#value(run.at(i).view, source.fields.raw, source.places[0]) > 0;
   }
 
-  /** A field of raw data: whole up to 2^53. */
+  /** Reads a field of raw data, exact up to 2^53. */
   #value(view: DataView, raw: number, place: FieldPlace | undefined): number {
     const { offset, size } = place as FieldPlace;
     const le = this.#littleEndian;
@@ -208,7 +220,7 @@ export class SchedulerEvents {
     return view.getInt32(at + (le ? 4 : 0), le) * 2 ** 32 + low;
   }
 
-  /** Hands on a record that is not a sample. */
+  /** Passes on a record that is not a sample. */
   #record(run: Run, i: number, listener: SchedulerListener): void {
     const type = run.type[i];
     const start = run.start[i] as number;
@@ -230,7 +242,7 @@ export class SchedulerEvents {
     }
   }
 
-  /** When a row was, in ns since the first one; rows without a time are as old as it. */
+  /** Time of a row in ns since the first event; 0 if the row has no time. */
   timeOf(run: Run, i: number): number {
     return this.#time.of(run, i);
   }

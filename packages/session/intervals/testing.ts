@@ -1,4 +1,4 @@
-/** Recordings of the scheduler, laid out by hand: for tests. */
+/** Test support: recordings of the scheduler, laid out by hand. */
 import { emptyAttr, PerfDataWriter } from "@perfdata/format/records";
 import { encodeFeature } from "@perfdata/format/features";
 import { memorySink } from "@perfdata/format/bytes";
@@ -18,26 +18,26 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/constants";
 
-/** What happens, by a thread on a CPU at a time; a process has one thread. */
+/** An event of a thread on a CPU at a time. Each process has one thread. */
 export interface Happening {
-  /** When, in ns. */
+  /** Time in ns. */
   readonly time: bigint;
   /** The thread. */
   readonly tid: number;
-  /** The CPU; 0 where missing. */
+  /** The CPU; 0 by default. */
   readonly cpu?: number;
-  /** The thread that comes, and the state of the one that goes (`prev_state`). */
+  /** The next thread, and the state of the previous one (`prev_state`). */
   readonly to?: readonly [tid: number, state: bigint];
-  /** The thread that it wakes. */
+  /** The thread that is woken. */
   readonly wakes?: number;
-  /** A SWITCH record: out of the CPU, preempted, or in. */
+  /** A SWITCH record: out, preempted, or in. */
   readonly change?: "out" | "preempted" | "in";
-  /** The process begins (FORK), is named (COMM), or ends (EXIT). */
+  /** FORK or EXIT of the process; any other text is the name in a COMM record. */
   readonly task?: "fork" | "exit" | string;
-  /** The lock of the kernel that it begins to wait for, with `flags`; and the one that it need not wait for any longer. */
+  /** A kernel lock whose wait begins, with `flags`; `got` is a lock whose wait ends. */
   readonly waits?: readonly [lock: bigint, flags: number];
   readonly got?: bigint;
-  /** Records that were lost. */
+  /** Number of lost records. */
   readonly lost?: bigint;
   /** A sample of the clock. */
   readonly clock?: bigint;
@@ -71,10 +71,10 @@ const LOCK_FORMATS = [
   FORMAT("contention_end", END, [LOCK, "int ret;\toffset:16;\tsize:4;\tsigned:1"]),
 ];
 
-/** An event of such a recording. */
+/** An event of the recording. */
 type EventName = "switch" | "waking" | "clock" | "begin" | "end";
 
-/** Writes a recording of an event each for switches, wakeups and the clock, with call chains. */
+/** Writes a recording with an event each for switches, wakeups and the clock, with call chains. */
 export async function schedulerRecording(
   happenings: readonly Happening[],
   {
@@ -88,15 +88,15 @@ export async function schedulerRecording(
   }: {
     readonly events?: readonly EventName[];
     readonly chains?: boolean;
-    /** Whether records say on which CPU they were. */
+    /** Whether records have the CPU. */
     readonly cpus?: boolean;
-    /** Whether the names of the events are there (EVENT_DESC). */
+    /** Whether the recording has the names of the events (EVENT_DESC). */
     readonly names?: boolean;
-    /** Whether the formats of tracepoints are (TRACING_DATA). */
+    /** Whether the recording has the formats of tracepoints (TRACING_DATA). */
     readonly formats?: boolean;
-    /** Whether records of switches are those of all CPUs (SWITCH_CPU_WIDE). */
+    /** Whether switches are SWITCH_CPU_WIDE records. */
     readonly wide?: boolean;
-    /** Whether simpleperf made it: META_INFO has the names of tracepoints. */
+    /** Whether META_INFO of simpleperf has the names of tracepoints. */
     readonly simpleperf?: boolean;
   } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -150,7 +150,7 @@ export async function schedulerRecording(
         ...(cpus ? [BigInt(cpu)] : []),
         period,
         ...(chains ? [BigInt(entries.length), ...entries] : []),
-        // The size, and so much of the data that the rest is in whole words.
+        // The size, with the first 4 bytes of the data, so that the rest is in whole words.
         BigInt(8 * raw.length - 4) | (raw[0] ?? 0n) << 32n,
         ...raw.slice(1),
       ]);
@@ -181,7 +181,7 @@ export async function schedulerRecording(
     if (what.lost !== undefined) await writer.write(other(2, 0, [1n, what.lost]));
     if (what.change !== undefined) {
       const misc = { in: 0, out: 0x2000, preempted: 0x6000 }[what.change];
-      // The thread that comes, or that went: none.
+      // The other thread of the switch: none.
       await writer.write(wide ? other(15, misc, [0n]) : other(14, misc, []));
     }
     if (what.task === "fork" || what.task === "exit") {
@@ -244,7 +244,7 @@ export async function schedulerRecording(
   return sink.bytes();
 }
 
-/** Raw data after its size, which takes half of the first word: fields at their places. */
+/** Raw data with fields at their offsets. Its first 4 bytes share a word with the size. */
 function rawWords(fields: readonly (readonly [number, number | bigint])[], size: number): bigint[] {
   const bytes = new Uint8Array(4 + Math.ceil((size - 4) / 8) * 8);
   const view = new DataView(bytes.buffer);

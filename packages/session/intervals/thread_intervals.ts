@@ -21,32 +21,32 @@ const CLOCKS: readonly bigint[] = [0n, 1n];
 /** `prev_state` of a thread that is dead: EXIT_DEAD and EXIT_ZOMBIE. */
 const DEAD = 0x30;
 
-/** What a thread does. */
+/** States of a thread. */
 export const THREAD_STATE = {
   /** It has a CPU. */
   RUNNING: 0,
   /** It sleeps, or is blocked. */
   WAITING: 1,
-  /** It could go on, and has no CPU. */
+  /** It could run, and has no CPU. */
   RUNNABLE: 2,
 } as const;
 
 /**
- * A time in which a thread had a CPU, or had none. Times are in ns since {@link ThreadIntervals.base}. It is
- * valid during the call that it is handed to.
+ * A period in which a thread had a CPU, or had none. Times are in ns since {@link
+ * ThreadIntervals.base}. The object is valid during the call that it is passed to.
  */
 export interface ThreadInterval {
   /** The thread. */
   readonly tid: number;
-  /** Its process; -1 if it is not known. */
+  /** Its process; -1 if unknown. */
   readonly pid: number;
-  /** What it was called: a number of the engine's names, or -1. */
+  /** Its name: a number of the engine's names, or -1. */
   readonly comm: number;
-  /** The CPU that it had; -1 if it is not known. */
+  /** The CPU that it had; -1 if unknown. */
   readonly cpu: number;
-  /** The stack that it left the CPU with, or was sampled with; -1 if none was recorded. */
+  /** The stack at which it left the CPU or was sampled; -1 if no stack was recorded. */
   readonly stack: number;
-  /** The innermost place of it. */
+  /** The innermost place of the stack. */
   readonly place: number;
   /** Whether the stack is that of the last sample before: see {@linkcode IntervalOptions.standIns}. */
   readonly isStandIn: boolean;
@@ -54,28 +54,28 @@ export interface ThreadInterval {
   readonly from: number;
   /** When it ended. */
   readonly to: number;
-  /** From when on the thread could have gone on: `to` where it had a CPU at once, or it is not known. */
+  /** Time from which on the thread could have run; `to` if unknown, or if it got a CPU at once. */
   readonly runnable: number;
-  /** The thread that woke it; -1 if it is not known. */
+  /** The thread that woke it; -1 if unknown. */
   readonly waker: number;
   /** The waker's name. */
   readonly wakerComm: number;
 }
 
-/** Takes the intervals of all threads, each when it ends. */
+/** Receives the intervals of all threads, each at its end. */
 export interface IntervalListener {
-  /** A thread was without a CPU: it waited until `runnable`, then it waited for a CPU. */
+  /** A thread had no CPU. It waited until `runnable`, then for a CPU. */
   off(interval: ThreadInterval): void;
-  /** A thread ran; the parts of a time on a CPU are told by its samples. */
+  /** A thread ran. Samples divide a time on a CPU into several intervals. */
   ran?(interval: ThreadInterval): void;
 }
 
-/** CPUs that are believed. */
+/** Larger CPU numbers come from damaged records. */
 const MOST_CPUS = 1 << 16;
 const UNKNOWN = -1;
 const RUNNING = 0;
 const OFF = 1;
-/** What says that a thread left a CPU: both may, of the same switch. */
+/** Sources that report that a thread left a CPU. Both may report the same switch. */
 const BY_TRACEPOINT = 1;
 const BY_RECORD = 2;
 
@@ -87,7 +87,7 @@ class Thread implements ThreadInterval {
   stack = -1;
   place = -1;
   isStandIn = false;
-  /** The stack of its last sample that is of no switch, and the innermost place of it. */
+  /** Stack of its last sample that is not of a switch, and the innermost place of it. */
   sampled = -1;
   sampledPlace = -1;
   from = 0;
@@ -96,15 +96,18 @@ class Thread implements ThreadInterval {
   waker = -1;
   wakerComm = -1;
   state = UNKNOWN;
-  /** What has said that it left the CPU. */
+  /** The sources that reported that it left the CPU. */
   said = 0;
-  /** Whether its end was recorded. It may still lose its CPU and get it back; it is never waiting at the end. */
+  /**
+   * Whether its end was recorded. It may still lose its CPU and get it back, but never waits at the
+   * end of the recording.
+   */
   isEnding = false;
-  /** Whether it left its CPU as a dead thread: another thread of this id begins anew. */
+  /** Whether it left its CPU as a dead thread. A later thread with this id is another one. */
   isDead = false;
-  /** Whether a switch of it is missing: nothing is known since `from`. */
+  /** Whether a switch of it is missing, so that its state since `from` is unknown. */
   isGap = false;
-  /** Whether something was recorded of it, and not only that it got a CPU. */
+  /** Whether it has records of its own, not only switches to it. */
   isSeen = false;
 
   constructor(tid: number) {
@@ -112,28 +115,28 @@ class Thread implements ThreadInterval {
   }
 }
 
-/** How to make intervals. */
+/** Options of {@linkcode ThreadIntervals}. */
 export interface IntervalOptions {
-  /** Which of them count; times are cut to those that are asked for. */
+  /** Filter of intervals, which are cut to its times. */
   readonly filter?: SampleFilter | undefined;
   /**
-   * Whether a time without a CPU has the stack of the last sample before if the recording has no call chains
-   * of switches, as with `--switch-events` alone.
+   * Whether a time without a CPU gets the stack of the last sample before it, if the recording has
+   * no call chains of switches, as with `--switch-events` alone.
    */
   readonly standIns?: boolean | undefined;
 }
 
 /**
- * What threads did over time: running, waiting, runnable, from what a recording has of it: the tracepoints
- * `sched:sched_switch` and `sched_waking` or `sched_wakeup`, records of context switches
- * (`perf record --switch-events`), or the samples of `perf record --off-cpu`.
+ * States of threads over time: running, waiting, runnable. They are made from the tracepoints
+ * `sched:sched_switch` and `sched_waking` or `sched_wakeup`, from records of context switches
+ * (`perf record --switch-events`), or from the samples of `perf record --off-cpu`.
  *
  * ```text
  * leaves a CPU ── waiting ── woken ── runnable ── gets a CPU ── running ── sampled ── running ── leaves …
  * ```
  *
- * Of each thread that lives one interval is held. Records have to come in order of time. Where records were
- * lost, intervals end with what is known for sure.
+ * One interval of each living thread is held. Records have to come in order of time. If records
+ * were lost, intervals end at the last time at which they are certain.
  */
 export class ThreadIntervals implements SchedulerListener {
   readonly #engine: Engine;
@@ -142,37 +145,40 @@ export class ThreadIntervals implements SchedulerListener {
   readonly #filter: SampleFilter;
   readonly #recorded: readonly PerfEvent[];
   readonly #threads = new Map<number, Thread>();
-  /** By CPU: the thread that has it. */
+  /** The running thread, by CPU. */
   readonly #running: number[] = [];
-  /** By CPU: when it was last heard of. */
+  /** Time of the last record, by CPU. */
   readonly #heard: number[] = [];
   #last = 0;
-  /** Whether the recording says when a thread gets a CPU; if not, it waits until its next sample, as in simpleperf. */
+  /**
+   * Whether the recording has switches to threads. If not, as in simpleperf, a thread waits until
+   * its next sample.
+   */
   readonly #hasEntries: boolean;
-  /** Whether stacks of samples stand for those of switches. */
+  /** Whether stacks of samples replace missing stacks of switches. */
   readonly #standsIn: boolean;
-  /** Whether a context switch has come. */
+  /** Whether a context switch was read. */
   #isSwitched = false;
-  /** Filters by time, as ns since the base. */
+  /** The time filter, in ns since the base. */
   #window: readonly [number, number] | undefined;
-  // Of rows that are records of switches: process and name at that moment.
+  // Process and name of the thread of each SWITCH record in the run.
   readonly #pids = new Int32Array(RUN_ROWS);
   readonly #comms = new Int32Array(RUN_ROWS);
-  /** Records that were lost. */
+  /** Number of lost records. */
   lostRecords = 0;
-  /** Intervals that end where records were lost. */
+  /** Number of intervals that end where records were lost. */
   cut = 0;
-  /** Switches that the recording does not have, though threads cannot have gone on without them. */
+  /** Switches that must have happened but are not in the recording. */
   missing = 0;
-  /** For how long, of all threads, it is therefore not known whether they had a CPU. */
+  /** Sum of the times, of all threads, in which it is therefore unknown whether they had a CPU. */
   unknown = 0;
-  /** Times without a CPU. */
+  /** Number of times without a CPU. */
   count = 0;
-  /** Those of them whose callers were recorded. */
+  /** Number of these that have recorded callers. */
   withStack = 0;
-  /** Those of them that have the stack of the last sample before. */
+  /** Number of these that have the stack of the last sample before. */
   standIns = 0;
-  /** Those of them of which it is known who woke the thread. */
+  /** Number of these whose waker is known. */
   withWaker = 0;
 
   private constructor(
@@ -191,7 +197,7 @@ export class ThreadIntervals implements SchedulerListener {
       this.#recorded.some(({ attr }) => attr.flags.context_switch);
   }
 
-  /** Prepares for a recording; of a stream, to be called again when it is described. */
+  /** Prepares for a recording; for a stream, to be called again after TRACING_DATA was read. */
   static async open(
     engine: Engine,
     listener: IntervalListener,
@@ -203,35 +209,38 @@ export class ThreadIntervals implements SchedulerListener {
     return new ThreadIntervals(engine, events, listener, options);
   }
 
-  /** What times count from, in ns. */
+  /** Time in ns that other times are relative to. */
   get base(): bigint {
     return this.#events.base;
   }
 
-  /** The same without a bigint: its upper half. */
+  /** Upper half of the base. */
   get baseHi(): number {
     return this.#events.baseHi;
   }
 
-  /** Its lower half. */
+  /** Lower half of the base. */
   get baseLo(): number {
     return this.#events.baseLo;
   }
 
-  /** Names of tracepoints of the scheduler that were recorded and cannot be read: their formats are missing. */
+  /**
+   * Names of recorded scheduler tracepoints that cannot be read, because their formats are missing.
+   */
   get undescribed(): readonly string[] {
     return this.#events.undescribed;
   }
 
-  /** Whether the recording says when threads were woken. */
+  /** Whether the recording has wakeups of threads. */
   get hasWakeups(): boolean {
     const { names } = this.#events;
     return names.has("sched:sched_waking") || names.has("sched:sched_wakeup");
   }
 
   /**
-   * Whether it has context switches, of whichever kind. Where it has sums of `--off-cpu` as well, which come last,
-   * those that came say so: events that were asked for may have recorded nothing.
+   * Whether the recording has context switches of any kind. If it also has sums of `--off-cpu`,
+   * which come last, only switches that were read count: the requested events may have recorded
+   * nothing.
    */
   get hasSwitches(): boolean {
     if (this.#isSwitched || this.#engine.eventNames.includes(OFFCPU_EVENT)) return this.#isSwitched;
@@ -239,12 +248,15 @@ export class ThreadIntervals implements SchedulerListener {
       this.#recorded.some(({ attr }) => attr.flags.context_switch);
   }
 
-  /** Whether it has samples of `perf record --off-cpu` and nothing better. */
+  /** Whether the recording has samples of `perf record --off-cpu`, and no switches. */
   get hasSums(): boolean {
     return !this.hasSwitches && this.#engine.eventNames.includes(OFFCPU_EVENT);
   }
 
-  /** Whether intervals have the place and the stack of a sample: those of wakeups are of nobody that waits. */
+  /**
+   * Whether intervals use the place and stack of a sample. Samples of wakeups are skipped: their
+   * thread does not wait.
+   */
   looksAt(run: Run, i: number): boolean {
     const event = run.event[i] as number;
     if (this.#recorded[event]?.attr.type === PERF_TYPE_TRACEPOINT) {
@@ -254,7 +266,10 @@ export class ThreadIntervals implements SchedulerListener {
       this.#engine.eventNames[event] === OFFCPU_EVENT;
   }
 
-  /** Notes what a thread is called that a record of a switch is of: to be called when it is applied. */
+  /**
+   * Saves the process and name of the thread of a SWITCH record, while the machine has the state of
+   * that moment.
+   */
   applied(run: Run, i: number): void {
     const type = run.type[i];
     if (type !== PERF_RECORD_SWITCH && type !== PERF_RECORD_SWITCH_CPU_WIDE) return;
@@ -264,7 +279,7 @@ export class ThreadIntervals implements SchedulerListener {
     this.#comms[i] = machine.comms[thread] as number;
   }
 
-  /** Takes a run. */
+  /** Processes the rows of a run. */
   rows(run: Run): void {
     const { count, type, cpu } = run;
     for (let i = 0; i < count; i++) {
@@ -279,23 +294,23 @@ export class ThreadIntervals implements SchedulerListener {
       const of = cpu[i] as number;
       const time = this.#events.timeOf(run, i);
       if (time > this.#last && time <= Number.MAX_SAFE_INTEGER) this.#last = time;
-      // A CPU number of a damaged record must not make a long list.
+      // Ignore CPU numbers of damaged records, which would make a long list.
       if (of >= 0 && of < MOST_CPUS) this.#heard[of] = time;
     }
   }
 
-  /** Ends what is under way: the last moment of the recording is the least that it took. */
+  /** Ends the open intervals at the time of the last record. */
   finish(): void {
     for (const thread of this.#threads.values()) {
       if (thread.isEnding) continue;
       if (thread.state === OFF) this.#endOff(thread, this.#last);
-      // Of threads that are not recorded it is known only that they got a CPU from those that are.
+      // Skip threads without records of their own: only switches to them are known.
       else if (thread.state === RUNNING && thread.isSeen) this.#piece(thread, this.#last);
     }
     this.#threads.clear();
   }
 
-  /** Takes a sample: of a switch or wakeup, of the time that was waited, or of what a thread runs. */
+  /** Processes a sample: of a switch or wakeup, of a sum of waiting time, or of running code. */
   #sample(run: Run, i: number): void {
     const event = run.event[i] as number;
     const { attr } = this.#recorded[event] ?? {};
@@ -308,7 +323,7 @@ export class ThreadIntervals implements SchedulerListener {
     const time = this.#events.timeOf(run, i);
     const period = run.period[i] as number;
     if (!this.hasSwitches) {
-      // Only sums are known: of times without a CPU, and of clocks.
+      // Without switches, only sums of times without a CPU and of clocks count.
       const isClock = attr.type === PERF_TYPE_SOFTWARE && CLOCKS.includes(attr.config);
       if (!isSum && !isClock) return;
       const piece = new Thread(tid);
@@ -316,7 +331,7 @@ export class ThreadIntervals implements SchedulerListener {
       piece.from = time;
       piece.to = piece.runnable = time + period;
       if (!this.#isWanted(piece)) return;
-      // perf writes sums at the end with a time that no clock has: no double has its ns.
+      // perf writes sums at the end, with a time beyond any clock, which is not exact as a double.
       if (piece.to > Number.MAX_SAFE_INTEGER) {
         piece.from = this.#last;
         piece.to = piece.runnable = this.#last + period;
@@ -335,7 +350,7 @@ export class ThreadIntervals implements SchedulerListener {
     this.#piece(thread, time);
   }
 
-  /** Takes a record of a switch. */
+  /** Processes a SWITCH record. */
   #record(run: Run, i: number): void {
     this.#isSwitched = true;
     const tid = run.tid[i] as number;
@@ -357,7 +372,7 @@ export class ThreadIntervals implements SchedulerListener {
     });
   }
 
-  /** Takes a context switch. */
+  /** Applies a context switch. */
   switched({ time, cpu, from, state, to }: ContextSwitch, run: Run, i: number): void {
     this.#isSwitched = true;
     const before = this.#running[cpu] ?? from;
@@ -373,7 +388,7 @@ export class ThreadIntervals implements SchedulerListener {
     if (to > 0) this.#enter(to, time, cpu);
   }
 
-  /** Takes a wakeup. */
+  /** Applies a wakeup. */
   woken(time: number, tid: number, run: Run, i: number): void {
     const thread = this.#threads.get(tid);
     if (thread?.state !== OFF || thread.runnable >= 0 || time < thread.from) return;
@@ -382,26 +397,26 @@ export class ThreadIntervals implements SchedulerListener {
     thread.wakerComm = run.comm[i] as number;
   }
 
-  /** Does nothing: how long threads ran is known from switches. */
+  /** Does nothing: switches tell when threads run. */
   ran(): void {}
 
-  /** Takes the beginning of a thread: what had this id is another one. */
+  /** Starts a thread; an earlier thread with this id has ended. */
   begun(_time: number, tid: number): void {
     this.#threads.delete(tid);
   }
 
-  /** Takes the end of a thread, which still has a CPU to leave: that may be the last that is heard of it. */
+  /** Ends a thread. It still has to leave its CPU, but that switch may be missing. */
   ended(time: number, tid: number): void {
     const thread = this.#thread(tid);
     if (thread.state === RUNNING && thread.isSeen) this.#piece(thread, time);
-    // It has a CPU, and nobody knows since when.
+    // It has a CPU, but the time at which it got it is unknown.
     if (thread.state === OFF) thread.state = UNKNOWN;
     thread.isEnding = true;
   }
 
   /**
-   * Takes a loss: from the moment at which its CPU was last heard of, nobody knows whether threads without a
-   * CPU got that one, or the one that had it still has.
+   * Handles lost records. Since the last record of that CPU it is unknown whether threads without a
+   * CPU got it, and whether its thread left it.
    */
   lost(time: number, cpu: number, records: number): void {
     this.lostRecords += records;
@@ -425,13 +440,13 @@ export class ThreadIntervals implements SchedulerListener {
     return thread;
   }
 
-  /** A thread that has a CPU: not the dead one that had its id. */
+  /** The living thread with an id that has a CPU; forgets a dead one with the same id. */
   #living(tid: number): Thread {
     if (this.#threads.get(tid)?.isDead === true) this.#threads.delete(tid);
     return this.#thread(tid);
   }
 
-  /** Takes what a sample says of its thread. */
+  /** Copies process, name, CPU and stack of a sample to its thread. */
   #take(thread: Thread, run: Run, i: number): void {
     thread.isSeen = true;
     thread.pid = run.process[i] as number;
@@ -451,7 +466,7 @@ export class ThreadIntervals implements SchedulerListener {
   ): void {
     if (thread.state === OFF) {
       if ((thread.said & by) === 0) {
-        // The same switch, said twice.
+        // The second report of the same switch.
         thread.said |= by;
         if (isRunnable && thread.runnable < 0) thread.runnable = thread.from;
         if (by === BY_TRACEPOINT) take();
@@ -462,7 +477,7 @@ export class ThreadIntervals implements SchedulerListener {
     this.#known(thread, time);
     const { state, stack, place: sampled } = thread;
     take();
-    // What ran since the last sample ran on there; without one, where it ends.
+    // The piece gets the stack of the last sample; without one, the stack of the switch.
     const left = thread.stack;
     const { place } = thread;
     if (state === RUNNING) {
@@ -493,12 +508,12 @@ export class ThreadIntervals implements SchedulerListener {
     this.#begin(thread, time);
     thread.state = RUNNING;
     thread.cpu = cpu;
-    // Nothing is known of what it runs.
+    // The stack is unknown until a sample.
     thread.stack = thread.place = -1;
     thread.isStandIn = false;
   }
 
-  /** From now on it is known again what a thread does. */
+  /** Starts an interval of known state. */
   #begin(thread: Thread, time: number): void {
     this.#known(thread, time);
     thread.from = time;
@@ -510,8 +525,8 @@ export class ThreadIntervals implements SchedulerListener {
   }
 
   /**
-   * Takes that a thread has a CPU that it was not known to have got: until its wakeup it certainly had none,
-   * nor while another one was heard of on that CPU.
+   * Handles a thread that runs without a recorded switch to it. It had no CPU until its wakeup, nor
+   * before the last record of another thread on that CPU.
    */
   #found(thread: Thread, time: number, cpu: number): void {
     if (!this.#hasEntries) {
@@ -526,12 +541,14 @@ export class ThreadIntervals implements SchedulerListener {
     thread.state = UNKNOWN;
   }
 
-  /** Takes that a thread has left a CPU: when is not known, but after the CPU was last heard of. */
+  /**
+   * Handles a thread that left its CPU without a recorded switch: after the last record of the CPU.
+   */
   #gone(tid: number, cpu: number): void {
     const thread = this.#threads.get(tid);
-    // Of threads that are not recorded it is known only that they got a CPU from those that are.
+    // Skip threads without records of their own: only switches to them are known.
     if (thread?.state !== RUNNING || thread.cpu !== cpu || !thread.isSeen) return;
-    // Where threads are recorded one by one, an end is the last that is heard of one.
+    // If threads were recorded one by one, a thread's end is its last record.
     if (thread.isEnding) {
       thread.state = UNKNOWN;
       return;
@@ -558,7 +575,7 @@ export class ThreadIntervals implements SchedulerListener {
     this.#listener.off(thread);
   }
 
-  /** A part of a time on a CPU. */
+  /** Ends a part of a time on a CPU. */
   #piece(thread: Thread, to: number): void {
     if (to <= thread.from) return;
     const { from } = thread;
@@ -567,7 +584,7 @@ export class ThreadIntervals implements SchedulerListener {
     thread.from = Math.max(from, to);
   }
 
-  /** Whether an interval passes the filters; it is cut to the time that is asked for. */
+  /** Whether an interval passes the filters; cuts it to the time filter. */
   #isWanted(thread: Thread): boolean {
     const { pids, tids, cpus, time } = this.#filter;
     if (pids !== undefined && !pids.has(thread.pid)) return false;

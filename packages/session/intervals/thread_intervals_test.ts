@@ -13,13 +13,14 @@ interface Found {
   readonly off: string[];
   readonly ran: string[];
   readonly intervals: ThreadIntervals;
-  /** How many samples had a stack. */
+  /** Number of samples with a stack. */
   readonly stacks: number;
 }
 
 /**
- * Intervals as text: `tid from-runnable-to stack waker`; a stack of the sampled address alone is none. They are
- * the same where stacks are found of all samples, and of those alone that intervals have.
+ * Intervals as text: `tid from-runnable-to stack waker`; a stack of the sampled address alone is
+ * `-`. Checks that they are the same with stacks of all samples and with stacks of needed samples
+ * only.
  */
 async function intervalsOf(
   happenings: readonly Happening[],
@@ -183,7 +184,7 @@ Deno.test("records of switches alone, and together with the tracepoint, are one 
     [...switches, ...records].sort((a, b) => Number(a.time - b.time)),
   );
   assertEquals(both.off, ["7 100-155-155 s -1", "7 200-200-215 s -1"]);
-  // Of what only the tracepoint of the thread itself says, no end is known.
+  // Switches away alone have no recorded end.
   const ends = await intervalsOf(
     [100n, 200n, 300n].map((time) => ({ time, tid: 7, to: [9, 1n] as const })),
   );
@@ -195,7 +196,7 @@ Deno.test("where a switch is missing, a thread waits as long as it certainly did
     { time: 100n, tid: 7, to: [8, 1n] },
     { time: 130n, tid: 8, wakes: 7 },
     { time: 140n, tid: 8, clock: 1n, chain: CHAIN },
-    // Here 8 left, and 7 came.
+    // Thread 8 leaves here, and thread 7 comes.
     { time: 160n, tid: 7, to: [9, 1n] },
     { time: 170n, tid: 9, to: [8, 1n] },
     { time: 180n, tid: 8, to: [9, 1n] },
@@ -251,7 +252,7 @@ Deno.test("EXIT, preempted, on a CPU again, off for good: waits while preempted 
     [...records, ...switches].sort((a, b) => Number(a.time - b.time)),
   );
   assertEquals(both.off.filter((line) => line.startsWith("7 ")), ["7 119-119-129 - -1"]);
-  // Another thread with the id of a dead one, whose beginning was not recorded.
+  // Another thread with the id of a dead one, without a recorded beginning.
   const again = await intervalsOf([
     ...switches,
     { time: 500n, tid: 9, to: [7, 1n] },
@@ -345,11 +346,11 @@ Deno.test("ThreadIntervals: switches of simpleperf without a format have stacks;
   ];
   const recorded = await intervalsOf(switches, {}, recording);
   assertEquals(recorded.off, ["7 100-150-150 s -1", "7 170-170-190 s -1"]);
-  // Nothing says when a thread gets a CPU: its next sample is the first that it runs.
+  // No record tells when a thread gets a CPU, so the wait ends at its next sample.
   const samples = switches.filter(({ change }) => change === undefined);
   const sampled = await intervalsOf(samples, {}, recording);
   assertEquals(sampled.off, ["7 100-160-160 s -1"]);
   assertEquals([sampled.intervals.missing, sampled.intervals.unknown], [0, 0]);
-  // The same data of perf, whose formats are lost, are not guessed at.
+  // The same data from perf with lost formats is not decoded.
   assertEquals((await intervalsOf(samples, {}, { formats: false })).intervals.hasSwitches, false);
 });

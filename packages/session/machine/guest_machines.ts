@@ -9,10 +9,15 @@ import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 import type { NameTable } from "./machine_names.ts";
 import type { MapSources } from "./map_sources.ts";
 
-/** The process id of the default guest: of guests whose maps were recorded without their process. */
+/**
+ * Process id of the default guest: of all guests whose maps were recorded without their process.
+ */
 export const DEFAULT_GUEST: number = 0;
 
-/** The guest that a record about process `pid` of a guest means: perf writes -1 for the default guest, too. */
+/**
+ * The guest that a guest record of process `pid` is about: perf writes -1 for the default guest,
+ * too.
+ */
 export function guestOfPid(pid: number | undefined): number {
   return Math.max(DEFAULT_GUEST, pid ?? DEFAULT_GUEST);
 }
@@ -23,9 +28,10 @@ export function isGuestMode(cpumode: number): boolean {
 }
 
 /**
- * The name of the machine that ran in a CPU mode: `host`, or `guest` with the process id of its hypervisor.
+ * Name of the machine that ran in a CPU mode: `host`, or `guest` with the process id of its
+ * hypervisor.
  *
- * @param pid The process of the sample; -1 if it is not known.
+ * @param pid The process of the sample; -1 if unknown.
  *
  * @example
  * ```ts
@@ -41,11 +47,11 @@ export function machineName(cpumode: number, pid: number): string {
   return pid < 0 ? "guest" : `guest ${pid}`;
 }
 
-/** What a guest maps. */
+/** The maps of a guest. */
 interface Guest {
   readonly pid: number;
   readonly kernel: KernelMaps;
-  /** The log's number of the user maps. */
+  /** Number of the user maps in the log. */
   readonly userSpace: number;
   /** Root of the tree of user maps. */
   userRoot: number;
@@ -53,9 +59,9 @@ interface Guest {
 }
 
 /**
- * The guests of a machine, by the process id of their hypervisor. Each has its own kernel and user maps, which
- * never replace those of the host or of another guest. A guest without kernel maps has those of the default
- * guest, as `machines__find_guest` of tools/perf/util/machine.c has it.
+ * The guests of a machine, by the process id of their hypervisor. Each has its own kernel and user
+ * maps, which never replace those of the host or of another guest. A guest without kernel maps uses
+ * those of the default guest, as in `machines__find_guest` of tools/perf/util/machine.c.
  */
 export class GuestMachines {
   #log: MachineLog | undefined;
@@ -73,33 +79,33 @@ export class GuestMachines {
     this.#spaces = spaces;
   }
 
-  /** Receives every change. */
+  /** Sets the log that every change is written to. */
   set log(log: MachineLog) {
     this.#log = log;
     for (const { kernel } of this.#guests) kernel.log = log;
   }
 
-  /** Whether no record was about a guest. */
+  /** Whether no guest has maps. */
   get isEmpty(): boolean {
     return this.#guests.length === 0;
   }
 
-  /** Sets the binaries that the file's build id table names, before any record is applied. */
+  /** Sets the binaries of the file's build id table, before any record is applied. */
   setKnown(binaries: readonly KnownBinary[]): void {
     this.#known = binaries;
   }
 
-  /** The log's number of the kernel maps of a guest; -1 if the guest has no maps. */
+  /** Number of a guest's kernel maps in the log; -1 if the guest has no maps. */
   kernelSpace(pid: number): number {
     return this.#byPid.get(pid)?.kernel.space ?? -1;
   }
 
-  /** The log's number of the user maps of a guest; -1 if the guest has no maps. */
+  /** Number of a guest's user maps in the log; -1 if the guest has no maps. */
   userSpace(pid: number): number {
     return this.#byPid.get(pid)?.userSpace ?? -1;
   }
 
-  /** The map of a guest that holds an address now, or -1. */
+  /** The map of a guest at an address, or -1. */
   map(pid: number, cpumode: number, hi: number, lo: number): number {
     const guest = this.#byPid.get(pid);
     let root = 0;
@@ -120,10 +126,11 @@ export class GuestMachines {
     this.#guest(pid).kernel.map(source, range, isX86);
   }
 
-  /** Maps a range for the programs of a guest. */
+  /** Maps a range in the user space of a guest. */
   mapUser(pid: number, source: number, range: MapRange): void {
     const guest = this.#guest(pid);
-    // Owners of processes' trees are above 0; a tree that was noted is copied.
+    // Owners of processes' trees are positive. A new owner makes the next insertion copy a tree
+    // that is in the log.
     if (this.#log?.isSystemNoted(guest.userSpace) === true) guest.userOwner--;
     guest.userRoot = this.#spaces.insert(
       guest.userRoot,
@@ -134,12 +141,12 @@ export class GuestMachines {
     this.#log?.system(guest.userSpace, guest.userRoot);
   }
 
-  /** Roots of all trees, which stay when the trees are compacted. */
+  /** Roots of all trees, to keep when the trees are compacted. */
   get roots(): number[] {
     return this.#guests.flatMap(({ kernel, userRoot }) => [kernel.root, userRoot]);
   }
 
-  /** Maps that stay although no tree may reach them. */
+  /** Maps to keep even if no tree has them. */
   get kept(): number[] {
     return this.#guests.flatMap(({ kernel }) => [...kernel.kept]);
   }

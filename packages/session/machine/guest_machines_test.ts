@@ -39,7 +39,7 @@ interface Step {
   readonly isSample: boolean;
 }
 
-/** The name of what a step maps: each machine has its own. */
+/** Name of the binary that a step maps, which differs between machines. */
 function nameOf({ pid, mode }: Step): string {
   switch (mode) {
     case KERNEL:
@@ -63,7 +63,7 @@ function itemOf(step: Step, time: bigint): Item {
   return { record: { type: 1, name: "MMAP", misc: mode, body, sample_id } };
 }
 
-/** What is mapped at each sample, by lists of mappings for each machine alone. */
+/** Expected maps at each sample, from separate lists of mappings for each machine. */
 function expected(steps: readonly Step[]): string[] {
   const kernels = new Map<string, Step>();
   const users = new Map<string, Set<number>>();
@@ -73,7 +73,7 @@ function expected(steps: readonly Step[]): string[] {
     const isKernel = mode === KERNEL || mode === GUEST_KERNEL;
     const key = mode === KERNEL ? "host" : `${mode} ${Math.max(0, pid)}`;
     if (!isSample) {
-      // A kernel is in one place: its last map is the only one.
+      // A kernel has one map: the last one.
       if (isKernel) kernels.set(key, step);
       else users.set(key, (users.get(key) ?? new Set()).add(range));
       continue;
@@ -89,7 +89,7 @@ function expected(steps: readonly Step[]): string[] {
   return found;
 }
 
-/** A line for each sample that counts: its time, machine and object. */
+/** Lines of chosen samples: time, machine and object. */
 class Lines implements Consumer {
   readonly needs;
   readonly lines: string[] = [];
@@ -168,7 +168,7 @@ Deno.test("machines: host and guests at the same addresses, in any order of reco
 });
 
 Deno.test("machines: the map of a guest's kernel that has the mode of the host's does not replace it", async () => {
-  // As perf 4.4 wrote it.
+  // perf 4.4 wrote such records.
   const host = { pid: -1, mode: KERNEL, range: 0, isSample: false };
   const guest = itemOf({ pid: 0, mode: GUEST_KERNEL, range: 0, isSample: false }, 2n);
   const items: Item[] = [

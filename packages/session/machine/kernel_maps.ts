@@ -13,22 +13,22 @@ import type { MapSources } from "./map_sources.ts";
 const SYMBOL = layoutOf(KSYMBOL);
 const KSYMBOL_UNREGISTER = 1;
 const ENTRY_TRAMPOLINE = "__entry_SYSCALL_64_trampoline";
-/** No other state shares the kernel's tree, unless its past is kept: it may be altered in place. */
+/** The kernel's tree may be changed in place, unless the log keeps a state of it. */
 const OWNER = 0;
 
-/** A binary that the file's build id table names. */
+/** A binary in the file's build id table. */
 export interface KnownBinary {
   /** Its path or bracketed name. */
   readonly filename: string;
   /** `misc` of the build id event: the CPU mode that the binary runs in. */
   readonly misc: number;
-  /** The process that runs a guest; -1, or nothing, for this machine's own. */
+  /** The process that runs the guest; -1 or undefined for the host. */
   readonly pid?: number | undefined;
 }
 
-/** Whose kernel it is. */
+/** The machine that a kernel belongs to. */
 export interface KernelOwner {
-  /** The log's number of its maps: 0 for the host. */
+  /** Number of its maps in the log; 0 for the host. */
   readonly space: number;
   /** Process id of the guest; -1 for the host. */
   readonly guest: number;
@@ -38,26 +38,29 @@ export interface KernelOwner {
 export class KernelMaps {
   /** The tree of the kernel's space in `AddressSpaces`. */
   root: number = 0;
-  /** Is told of every change. */
+  /** Log of every change. */
   log: MachineLog | undefined;
   #owner = OWNER;
   readonly #names: NameTable;
   readonly #sources: MapSources;
   readonly #spaces: AddressSpaces;
-  /** Names of binaries by their short names; the first one of a short name is kept. */
+  /**
+   * Names of binaries by their short names. Of several binaries with one short name, the first
+   * counts.
+   */
   readonly #binaries = new Map<string, number>();
   /** The first binary that is no module. */
   #kernel: number | undefined;
-  /** Symbols that KSYMBOL records gave, by the map they made: name and size. */
+  /** Symbols of KSYMBOL records, by their map. */
   readonly #ksymbols = new Map<number, { name: number; size: number }>();
   #kernelMap = -1;
-  /** The log's number of these maps. */
+  /** Number of these maps in the log. */
   readonly space: number;
   readonly #guest: number;
-  /** How the kernel's own map is called, up to a guest's process id. */
+  /** Prefix of the name of the kernel's own map, before a guest's process id. */
   readonly #prefix: string;
 
-  /** Begins with nothing mapped, in the kernel of the host by default. */
+  /** Starts without maps, for the kernel of the host by default. */
   constructor(
     names: NameTable,
     sources: MapSources,
@@ -72,7 +75,7 @@ export class KernelMaps {
     this.#spaces = spaces;
   }
 
-  /** Says which binaries the file's build id table names. */
+  /** Sets the binaries of the file's build id table. */
   setKnown(binaries: readonly KnownBinary[]): void {
     const mode = this.#guest < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_GUEST_KERNEL;
     for (const { filename, misc } of binaries) {
@@ -82,7 +85,9 @@ export class KernelMaps {
     }
   }
 
-  /** The name of a binary with this short name; `name` if there is none yet. */
+  /**
+   * The name of the binary with this short name; the binary is added with `name` if there is none.
+   */
   #binary(shortName: string, module: boolean, name: number): number {
     if (!module) this.#kernel ??= name;
     const known = this.#binaries.get(shortName);
@@ -90,12 +95,12 @@ export class KernelMaps {
     return known ?? name;
   }
 
-  /** Maps that stay where no tree may reach them: to be handed to {@link KernelMaps.moved}. */
+  /** Maps to keep even if no tree has them, for {@link KernelMaps.moved}. */
   get kept(): Int32Array {
     return Int32Array.from([this.#kernelMap, ...this.#ksymbols.keys()]);
   }
 
-  /** Takes the new numbers of {@link KernelMaps.kept}. */
+  /** Sets the new numbers of {@link KernelMaps.kept}. */
   moved(maps: Int32Array): void {
     const symbols = [...this.#ksymbols.values()];
     this.#kernelMap = maps[0] as number;
@@ -103,7 +108,7 @@ export class KernelMaps {
     symbols.forEach((symbol, i) => this.#ksymbols.set(maps[i + 1] as number, symbol));
   }
 
-  /** The symbol that KSYMBOL records gave for an address, if any. */
+  /** The symbol of KSYMBOL records at an address; `undefined` if there is none. */
   symbol(hi: number, lo: number): { readonly name: number; readonly offset: number } | undefined {
     const spaces = this.#spaces;
     const map = spaces.find(this.root, hi, lo);
@@ -116,9 +121,9 @@ export class KernelMaps {
   }
 
   /**
-   * A map of the kernel itself, of a module, or of code next to it.
+   * Maps the kernel itself, a module, or code next to it.
    *
-   * @param source What the record maps: its name may not be that of the binary.
+   * @param source The mapped file of the record, whose name may differ from the binary's.
    * @param isX86 Whether the machine is an x86_64.
    */
   map(source: number, range: MapRange, isX86: boolean): void {
@@ -133,7 +138,7 @@ export class KernelMaps {
       const own = this.#guest < 0 ? "[kernel.kallsyms]" : end === 0 ? text : text.slice(0, end);
       const kernel = this.#kernel ?? this.#binary(own, false, this.#names.internText(own));
       if (this.#kernelMap >= 0) this.#remove(this.#kernelMap);
-      // Some files have a kernel map of no size at 0: it means all there is.
+      // Some files have a kernel map from 0 with size 0, which means all addresses.
       const { startHi, startLo, endHi, endLo } = range;
       const all = (startHi | startLo | endHi | endLo) === 0;
       this.#kernelMap = this.#add(
@@ -146,7 +151,7 @@ export class KernelMaps {
     }
   }
 
-  /** A KSYMBOL record in `[start, end)`. */
+  /** Applies the KSYMBOL record in `[start, end)`. */
   ksymbol(bytes: Uint8Array, view: DataView, start: number, end: number, le: boolean): void {
     const addr = start + SYMBOL.addr;
     const lo = view.getUint32(addr + (le ? 0 : 4), le);
@@ -171,9 +176,9 @@ export class KernelMaps {
     }
   }
 
-  /** Who alters the tree: somebody else from now on, where the tree was noted as it is. */
+  /** Owner of the next change: a new one if the log keeps the tree, so that it is copied. */
   #nextOwner(): number {
-    // Numbers of processes' owners are above 0.
+    // Owners of processes' trees are positive.
     if (this.log?.isSystemNoted(this.space) === true) this.#owner--;
     return this.#owner;
   }
@@ -203,8 +208,8 @@ function isBpfImage(name: string): boolean {
 }
 
 /**
- * The name that a module goes by: `[ext4]` for `/lib/modules/…/ext4.ko.xz`. A name in brackets is a
- * module unless it is one of the kernel's own; any other file goes by its last part.
+ * The short name of a binary: `[ext4]` for `/lib/modules/…/ext4.ko.xz`, else the last part of the
+ * path. A name in brackets is a module unless it is one of the kernel's own.
  */
 export function kernelModuleName(path: string): { name: string; module: boolean } {
   const name = path.slice(path.lastIndexOf("/") + 1);

@@ -38,11 +38,11 @@ export type { MapRange } from "./machine_maps.ts";
 export type { MachineLog } from "../history/machine_log.ts";
 export type { MapSource } from "./map_sources.ts";
 
-// Where the fields of records lie; FORK and EXIT are the same.
+// Offsets of the fields of records. EXIT has the fields of FORK.
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
 const SPACES = layoutOf(NAMESPACES);
-// Bytes that they have at least.
+// Minimum sizes of these records.
 const COMM_SIZE = prefixSize(COMM);
 const FORK_SIZE = prefixSize(FORK);
 const EXIT_SIZE = prefixSize(EXIT);
@@ -50,13 +50,13 @@ const NAMESPACES_SIZE = prefixSize(NAMESPACES);
 const KSYMBOL_SIZE = prefixSize(KSYMBOL);
 
 /**
- * The machine that was recorded: its threads with their comms, and what was mapped where.
+ * The recorded machine: threads with their comms, and mappings of their address spaces.
  *
- * Records are applied in the order in which `perf` delivers them (see `deliverRuns`), and the
- * state follows `machine.c` and `thread.c` of perf: threads are known by tid, a thread whose
- * process is another one shares its address space, a FORK copies the parent's comm and maps,
- * `exec` is a COMM followed by new maps over the old ones, an EXIT leaves the thread known until
- * its tid is used again.
+ * Records are applied in the order in which `perf` delivers them (see `deliverRuns`). The state
+ * follows `machine.c` and `thread.c` of perf: a tid identifies a thread, a thread of another
+ * process shares its address space, a FORK copies the parent's comm and maps, `exec` is a COMM
+ * followed by new maps over the old ones, and a thread stays known after its EXIT until its tid is
+ * used again.
  *
  * @example
  * ```ts
@@ -77,34 +77,39 @@ const KSYMBOL_SIZE = prefixSize(KSYMBOL);
  * ```
  */
 export class Machine {
-  /** Is told of every change, where somebody wants the past of the machine. */
+  /** Log of every change, if the history of the machine is needed. */
   #log: MachineLog | undefined;
   /** Paths, comms and symbols of the kernel, by number. */
   readonly names: NameTable = new NameTable();
-  /** What is mapped where. */
+  /** The maps of all address spaces. */
   readonly spaces: AddressSpaces = new AddressSpaces();
-  /** Process id of each thread; -1 if it is not known. */
+  /** Process id of each thread; -1 if unknown. */
   pids: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Thread id of each thread. */
   tids: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Comm of each thread: a number of {@link Machine.names}, or -1 if none was recorded. */
   comms: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** Process and thread id of the parent that the last FORK named wrongly. */
+  /**
+   * Process and thread id of the last thread that a FORK record named as parent with a wrong
+   * process.
+   */
   wrongParent: { readonly pid: number; readonly tid: number } | undefined = undefined;
-  /** The machine's name as `uname -m` prints it: what kernel maps mean depends on it. */
+  /** The architecture as `uname -m` prints it, which kernel maps depend on. */
   arch: string | undefined = undefined;
 
   /** Byte order of the records. */
   readonly littleEndian: boolean;
   readonly #sources: MapSources;
   readonly #kernel: KernelMaps;
-  /** The guests, which have maps of their own. A guest's thread is the thread of the host that runs it. */
+  /**
+   * The guests, which have maps of their own. A guest's thread is the host's thread that runs it.
+   */
   readonly guests: GuestMachines;
   #threadCount = 0;
   #threadSpaces = new Int32Array(256);
   #freeThreads: number[] = [];
   readonly #tidTable = new TidTable();
-  /** By number of a thread id: the thread, or -1. */
+  /** The thread by number of a thread id, or -1. */
   #byTid = new Int32Array(256);
   #lastTid = -1;
   #lastThread = -1;
@@ -112,7 +117,7 @@ export class Machine {
   #compactAt = 1 << 16;
 
   /**
-   * Makes a machine that has nothing but the idle task.
+   * Creates a machine with the idle task only.
    *
    * @param littleEndian Byte order of the records.
    */
@@ -122,14 +127,14 @@ export class Machine {
     this.#kernel = new KernelMaps(this.names, this.#sources, this.spaces);
     this.guests = new GuestMachines(this.names, this.#sources, this.spaces);
     this.#processes = new ProcessSpaces(this.spaces);
-    // The idle task is always there.
+    // The idle task always exists.
     const swapper = this.thread(0, 0);
     this.comms[swapper] = this.names.internText("swapper");
   }
 
   /**
-   * Has every change noted from now on, beginning with what is there. Trees of maps that were noted are
-   * not altered any more.
+   * Writes the present state, and every change from now on, to a log. Trees of maps that are in the
+   * log are no longer changed.
    */
   record(log: MachineLog): void {
     this.#log = log;
@@ -139,7 +144,7 @@ export class Machine {
     for (let i = 0; i < this.#tidTable.count; i++) this.#changed(this.#byTid[i] as number);
   }
 
-  /** Notes a thread as it is now. */
+  /** Writes the state of a thread to the log. */
   #changed(thread: number): void {
     this.#log?.thread(
       this.tids[thread] as number,
@@ -150,8 +155,8 @@ export class Machine {
   }
 
   /**
-   * Says which binaries the file's build id table names, before any record is applied: the kernel,
-   * its modules and the vdso go by the names there.
+   * Sets the binaries of the file's build id table, before any record is applied. The kernel, its
+   * modules and the vdso get their names from it.
    */
   setKnownBinaries(binaries: readonly KnownBinary[]): void {
     const own = binaries.filter(({ pid }) => pid === undefined || pid === -1);
@@ -162,9 +167,9 @@ export class Machine {
   }
 
   /**
-   * The thread with the id `tid`; it is made where it is not known.
+   * The thread with the id `tid`; it is added if it is unknown.
    *
-   * @param pid Its process, or -1 if that is not known.
+   * @param pid Its process, or -1 if unknown.
    */
   thread(pid: number, tid: number): number {
     if (tid === this.#lastTid) {
@@ -180,20 +185,20 @@ export class Machine {
     return thread;
   }
 
-  /** The thread that has a thread id, or -1. */
+  /** The thread with a thread id, or -1. */
   #known(tid: number): number {
     const i = this.#tidTable.find(tid);
     return i < 0 ? -1 : this.#byTid[i] as number;
   }
 
-  /** The comm of a thread as text; `:tid` where none was recorded. */
+  /** The comm of a thread as text; `:tid` if no comm was recorded. */
   commText(thread: number): string {
     const comm = this.comms[thread] as number;
     return comm < 0 ? `:${this.tids[thread]}` : this.names.text(comm);
   }
 
   /**
-   * The map that holds an address as a thread saw it, or -1.
+   * The map at an address in a thread's address space, or -1.
    *
    * @param cpumode `misc & PERF_RECORD_MISC_CPUMODE_MASK` of the sample.
    * @returns The number of a map of {@link Machine.spaces}, valid until the next record.
@@ -208,7 +213,7 @@ export class Machine {
     return this.#processes.map(this.#threadSpaces[thread] as number, hi, lo);
   }
 
-  /** A number that says what is mapped for a thread: see `ProcessSpaces.version`. */
+  /** Version of the maps of a thread: see `ProcessSpaces.version`. */
   spaceVersion(thread: number): number {
     return this.#processes.version(this.#threadSpaces[thread] as number);
   }
@@ -216,7 +221,7 @@ export class Machine {
   /** {@link Machine.map} for the address at `at` of a record. */
   mapAt(thread: number, cpumode: number, view: DataView, at: number): number {
     const le = this.littleEndian;
-    // As signed numbers, which never cost an allocation; the halves are taken as bits.
+    // Signed numbers never need an allocation; only the bits of the halves count.
     return this.map(
       thread,
       cpumode,
@@ -230,23 +235,23 @@ export class Machine {
     return this.#sources.name(this.spaces.source[map] as number);
   }
 
-  /** What a map was made from. Maps of the kernel have a name only. */
+  /** The origin of a map. Maps of the kernel have a name, a build id and a guest only. */
   mapSource(map: number): MapSource {
     return this.#sources.get(this.spaces.source[map] as number);
   }
 
   /**
-   * The symbol of the kernel that KSYMBOL records gave for an address, if any.
+   * The symbol of KSYMBOL records at an address of the kernel, if any.
    *
-   * @returns Its name as a number of {@link Machine.names}, and the distance of the address.
+   * @returns Its name as a number of {@link Machine.names}, and the offset of the address in it.
    */
   ksymbol(hi: number, lo: number): { readonly name: number; readonly offset: number } | undefined {
     return this.#kernel.symbol(hi, lo);
   }
 
   /**
-   * Applies the record in `[start, end)` of `bytes`. Records that change nothing are skipped,
-   * and so are those too short for what they should hold.
+   * Applies the record in `[start, end)` of `bytes`. Skips records that change nothing or are too
+   * short.
    *
    * @param view The same bytes, for reads.
    */
@@ -271,7 +276,7 @@ export class Machine {
         if (end - start >= FORK_SIZE) this.#fork(view, start);
         break;
       case PERF_RECORD_EXIT:
-        // The thread stays known: its last samples may come after. But its pid may be news.
+        // The thread stays known, since its last samples may come later. But its pid may be new.
         if (end - start >= EXIT_SIZE) {
           const tid = view.getInt32(start + TASK.tid, le);
           if (this.#known(tid) >= 0) this.thread(view.getInt32(start + TASK.pid, le), tid);
@@ -313,7 +318,7 @@ export class Machine {
     return thread;
   }
 
-  /** A thread that was known by its tid only turns out to belong to a process. */
+  /** Sets the process of a thread that was known by its tid only. */
   #learnPid(thread: number, pid: number): void {
     this.pids[thread] = pid;
     if (pid !== this.tids[thread]) {
@@ -363,8 +368,8 @@ export class Machine {
       this.#changed(thread);
     }
     const space = this.#threadSpaces[thread] as number;
-    // A thread shares the maps of its process; a process gets a copy, but not where perf wrote the
-    // FORK of a process that was there already and whose maps follow.
+    // A thread shares the maps of its process, and a process gets a copy. But no copy is made for a
+    // FORK that perf wrote for an existing process, whose maps follow.
     if (this.pids[thread] === ppid || space === parentSpace || misc & PERF_RECORD_MISC_FORK_EXEC) {
       return;
     }
@@ -372,9 +377,9 @@ export class Machine {
     this.#compactIfMany();
   }
 
-  /** Drops what nothing maps any more. */
+  /** Drops unused nodes and maps if there are many. */
   #compactIfMany(): void {
-    // What was is still needed where it is noted.
+    // The log still refers to old nodes.
     if (this.#log !== undefined || this.spaces.nodeCount <= this.#compactAt) return;
     const kernelMaps = this.#kernel.kept;
     const guestRoots = this.guests.roots;
@@ -389,7 +394,7 @@ export class Machine {
     this.#compactAt = Math.max(1 << 16, 2 * this.spaces.nodeCount);
   }
 
-  /** An MMAP or MMAP2 record. */
+  /** Applies an MMAP or MMAP2 record. */
   #mmap(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const le = this.littleEndian;
     const source = this.#sources.ofRecord(bytes, view, start, end);

@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/bytes";
 
-/** Where a map is. */
+/** Addresses and file offset of a map. */
 export interface MapRange {
   /** First address, upper half. */
   readonly startHi: number;
@@ -40,7 +40,7 @@ export class AddressSpaces {
   pgoffHi: Uint32Array<ArrayBuffer> = new Uint32Array(256);
   /** File offset of the first byte of each map, low half. */
   pgoffLo: Uint32Array<ArrayBuffer> = new Uint32Array(256);
-  /** What the map was made from: a number that the caller gives, kept when maps are split. */
+  /** Origin of each map: a number from the caller, kept if a map is split. */
   source: Int32Array<ArrayBuffer> = new Int32Array(256);
 
   /** Number of tree nodes; node 0 is the empty tree. */
@@ -52,22 +52,22 @@ export class AddressSpaces {
   /** Map of each node. */
   map: Int32Array<ArrayBuffer> = new Int32Array(1024);
   /**
-   * Whether the last {@link AddressSpaces.insert} put something else in the place of what was
-   * there, and not the same again, as where memory without a file grows.
+   * Whether the last {@link AddressSpaces.insert} replaced a map by a different one. False if it
+   * only extended a map, as when memory without a file grows.
    */
   replaced: boolean = false;
-  /** Which change made the node: only the same change may alter it. */
+  /** Owner of each node: only changes with the same owner may alter it in place. */
   #owner = new Int32Array(1024);
   #me = 0;
   #splitLeft = 0;
   #splitRight = 0;
 
   /**
-   * Maps a range over what the tree `root` has there, as `mmap(2)` does: what it overlaps is cut, and what
-   * is left of it on either side stays mapped.
+   * Maps a range in the tree `root`, as `mmap(2)` does: maps that overlap the range are cut, and
+   * their other parts stay mapped.
    *
-   * @param owner A number for the state that is being made. Nodes that were made under the same
-   * number are altered in place; all others may be shared and are copied.
+   * @param owner Number of the state that is being made. Nodes with the same owner are altered in
+   * place; all others may be shared and are copied.
    * @returns The new root.
    */
   insert(root: number, owner: number, range: MapRange, source: number): number {
@@ -77,7 +77,7 @@ export class AddressSpaces {
     this.#split(root, startHi, startLo);
     let before = this.#splitLeft;
     const rest = this.#splitRight;
-    // What starts before may reach into the new map, and out of it on the other side.
+    // A map that starts before the range may overlap it, and even end behind it.
     let after = -1;
     const last = this.#last(before);
     if (last >= 0 && this.#above(this.endHi, this.endLo, last, startHi, startLo)) {
@@ -104,18 +104,18 @@ export class AddressSpaces {
     return this.#merge(before, later);
   }
 
-  /** Adds a map to the tree `root` without a look at what is there; returns the new root. */
+  /** Adds a map to the tree `root` without cutting others; returns the new root. */
   add(root: number, owner: number, map: number): number {
     this.#me = owner;
     const hi = this.startHi[map] as number;
     const lo = this.startLo[map] as number;
-    // After all that start at the same address.
+    // After all maps with the same start address.
     this.#split(root, lo === 0xffff_ffff ? hi + 1 : hi, (lo + 1) >>> 0);
     const rest = this.#splitRight;
     return this.#merge(this.#merge(this.#splitLeft, this.#node(map)), rest);
   }
 
-  /** Takes a map out of the tree `root`; returns the new root. */
+  /** Removes a map from the tree `root`; returns the new root. */
   remove(root: number, owner: number, map: number): number {
     this.#me = owner;
     const kept: number[] = [];
@@ -126,10 +126,10 @@ export class AddressSpaces {
   }
 
   /**
-   * The map of the tree `root` that holds an address, or -1. The halves of the address may be
-   * signed: they are taken as bits.
+   * The map at an address in the tree `root`, or -1. The halves of the address may be signed: only
+   * their bits count.
    *
-   * Where maps overlap, which only kernel maps can, it is the one that starts last.
+   * If maps overlap, which only kernel maps can, the one that starts last is returned.
    */
   find(root: number, hi: number, lo: number): number {
     const { left, right, map, startHi, startLo } = this;
@@ -152,7 +152,7 @@ export class AddressSpaces {
     return hi < h || (hi === h && lo < (this.endLo[found] as number)) ? found : -1;
   }
 
-  /** Calls `f` with each map of the tree `root`, by start address. */
+  /** Calls `f` with each map of the tree `root`, sorted by start address. */
   forEach(root: number, f: (map: number) => void): void {
     if (root === 0) return;
     this.forEach(this.left[root] as number, f);
@@ -160,14 +160,14 @@ export class AddressSpaces {
     this.forEach(this.right[root] as number, f);
   }
 
-  /** The maps of the tree `root`, by start address. */
+  /** The maps of the tree `root`, sorted by start address. */
   maps(root: number): number[] {
     const maps: number[] = [];
     this.forEach(root, (map) => void maps.push(map));
     return maps;
   }
 
-  /** Adds a map that is in no tree yet; returns its number. */
+  /** Adds a map outside of any tree; returns its number. */
   addMap(range: MapRange, source: number): number {
     const id = this.mapCount++;
     if (id >= this.source.length) {
@@ -202,10 +202,10 @@ export class AddressSpaces {
   }
 
   /**
-   * Drops all nodes and maps that none of `roots` reaches, and renumbers the rest.
+   * Drops all nodes and maps that none of `roots` reaches, and renumbers the others.
    *
-   * @param roots Roots that stay; overwritten with their new numbers.
-   * @param maps Maps that stay although no root may reach them; overwritten as well.
+   * @param roots Roots to keep; overwritten with their new numbers.
+   * @param maps Maps to keep even if no root reaches them; overwritten as well.
    */
   compact(roots: Int32Array, maps: Int32Array): void {
     const next = new AddressSpaces();
@@ -252,7 +252,9 @@ export class AddressSpaces {
     return h > hi || (h === hi && (los[map] as number) > lo);
   }
 
-  /** Whether a map and a new one of that start are parts of one: addresses mean the same in both. */
+  /**
+   * Whether a new range continues a map: same source, and the same file offset for each address.
+   */
   #continues(map: number, range: MapRange, source: number): boolean {
     const { startHi, startLo, pgoffHi, pgoffLo } = range;
     const low = startLo - (this.startLo[map] as number) -
@@ -263,13 +265,13 @@ export class AddressSpaces {
     return this.source[map] === source && high * 2 ** 32 + low === 0;
   }
 
-  /** The part of a map before an address. */
+  /** Adds the part of a map before an address; returns its number. */
   #cutEnd(map: number, hi: number, lo: number): number {
     const range = { ...this.rangeOf(map), endHi: hi, endLo: lo };
     return this.addMap(range, this.source[map] as number);
   }
 
-  /** The part of a map from an address on. */
+  /** Adds the part of a map from an address on; returns its number. */
   #cutStart(map: number, hi: number, lo: number): number {
     const range = this.rangeOf(map);
     let skipLo = lo - range.startLo;
@@ -302,7 +304,7 @@ export class AddressSpaces {
     return id;
   }
 
-  /** A node that may be altered: itself if it is ours, otherwise a copy. */
+  /** The node if it may be altered in place, otherwise a copy. */
   #mine(node: number): number {
     if (this.#owner[node] === this.#me) return node;
     const copy = this.#node(this.map[node] as number);
@@ -311,7 +313,10 @@ export class AddressSpaces {
     return copy;
   }
 
-  /** Which of two nodes belongs further up: by a hash of their maps, so that trees are balanced. */
+  /**
+   * Whether node `a` is the parent of node `b`: by a hash of their maps, so that trees stay
+   * balanced.
+   */
   #outranks(a: number, b: number): boolean {
     return scramble(this.map[a] as number) > scramble(this.map[b] as number);
   }
@@ -331,7 +336,7 @@ export class AddressSpaces {
     return top;
   }
 
-  /** Splits into what starts before an address and the rest. */
+  /** Splits into the maps that start before an address, and the others. */
   #split(node: number, hi: number, lo: number): void {
     if (node === 0) {
       this.#splitLeft = this.#splitRight = 0;
@@ -351,21 +356,21 @@ export class AddressSpaces {
     }
   }
 
-  /** The map that starts last, or -1. */
+  /** The map with the highest start address, or -1. */
   #last(node: number): number {
     if (node === 0) return -1;
     while (this.right[node] !== 0) node = this.right[node] as number;
     return this.map[node] as number;
   }
 
-  /** Puts another map in the place of the one that starts last. */
+  /** Replaces the map with the highest start address. */
   #replaceLast(node: number, map: number): number {
     const top = this.#mine(node);
     const right = this.right[top] as number;
     if (right === 0) return this.#merge(this.left[top] as number, this.#node(map));
     const sub = this.#replaceLast(right, map);
     this.right[top] = sub;
-    // The new map's rank may be higher than its parent's: mend the order on the way up.
+    // The new map may outrank its parent: rotate on the way up.
     if (this.#outranks(sub, top)) {
       this.right[top] = this.left[sub] as number;
       this.left[sub] = top;

@@ -3,8 +3,8 @@ import { enlarge } from "@perfdata/format/bytes";
 /**
  * Byte strings by number: paths and comms are stored once, and compared as numbers.
  *
- * Nothing is decoded to JavaScript strings until it is asked for, since a name in a record is any
- * bytes up to a NUL.
+ * Names are decoded to JavaScript strings on demand, since a name in a record is any bytes up to a
+ * NUL.
  *
  * @example
  * ```ts
@@ -23,7 +23,7 @@ export class NameTable {
   count: number = 0;
   /** All names, one after the other. */
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 14);
-  /** Where name `i` starts in {@link NameTable.bytes}; it ends where name `i + 1` starts. */
+  /** Offset of name `i` in {@link NameTable.bytes}; it ends at the offset of name `i + 1`. */
   starts: Int32Array<ArrayBuffer> = new Int32Array(1 << 8);
   #hashes = new Int32Array(1 << 8);
   #slots = new Int32Array(1 << 9).fill(-1);
@@ -56,7 +56,7 @@ export class NameTable {
     return this.intern(bytes, 0, bytes.length);
   }
 
-  /** The bytes of a name: a view. */
+  /** A view of the bytes of a name. */
   get(id: number): Uint8Array {
     return this.bytes.subarray(this.starts[id], this.starts[id + 1]);
   }

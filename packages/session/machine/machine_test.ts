@@ -151,7 +151,7 @@ Deno.test("kernel, modules and kernel symbols", () => {
   assertEquals(at(machine, 7, 7, program, KERNEL), "-");
 });
 
-/** A step in the life of three processes, in a few pages of memory. */
+/** An event of one of three processes, in a few pages of memory. */
 type Step =
   | { what: "map"; pid: number; from: number; pages: number; file: number }
   | { what: "fork"; pid: number; parent: number }
@@ -170,7 +170,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ what: fc.constant("comm" as const), pid, name: fc.integer({ min: 0, max: 9 }) }),
 );
 
-/** Memory as a table of pages: what was mapped last is there. */
+/** Model of memory as a table of pages: the last mapping of a page counts. */
 class Pages {
   readonly files = new Map<number, (string | undefined)[]>();
   readonly comms = new Map<number, string>();
@@ -255,7 +255,7 @@ Deno.test("machine: the build id in the mapping of a module is the module's, for
         filename: path,
       },
     };
-    // PERF_RECORD_MISC_MMAP_BUILD_ID
+    // `misc` has PERF_RECORD_MISC_MMAP_BUILD_ID.
     apply(machine, { type: 10, name: "MMAP2", misc: KERNEL | 1 << 14, body });
     return machine.map(machine.thread(7, 7), KERNEL, 0xffff_ffff, 0xc000_0000 + i * 0x1000);
   });

@@ -4,9 +4,9 @@ import { enlarge } from "@perfdata/format/bytes";
 export class TidTable {
   /** Number of thread ids. */
   count: number = 0;
-  /** The thread ids; the first {@link TidTable.count} count. */
+  /** The thread ids; only the first {@link TidTable.count} are used. */
   tids: Int32Array = new Int32Array(256);
-  /** By hash: the number of a thread id, or -1. */
+  /** The number of a thread id by hash, or -1. */
   slots: Int32Array = new Int32Array(512).fill(-1);
 
   /** The number of a thread id, or -1. */

@@ -3,26 +3,26 @@ import type { MapSource } from "./map_sources.ts";
 import type { NameTable } from "./machine_names.ts";
 
 /**
- * Resolves samples: the threads of a machine, by number, and their mappings. For a `Machine`, a number
- * is a thread at the present moment; for a `History`, a thread at some moment.
+ * Threads and mappings for resolving samples. A thread number of a `Machine` is a thread at the
+ * present moment; a thread number of a `History` is a thread at some moment.
  */
 export interface MachineView {
   /** Paths, comms and symbols of the kernel, by number. */
   readonly names: NameTable;
-  /** What is mapped where. */
+  /** The maps of all address spaces. */
   readonly spaces: AddressSpaces;
-  /** By thread: its process, -1 if that is not known. */
+  /** Process of each thread; -1 if unknown. */
   readonly pids: Int32Array;
-  /** By thread: its id. */
+  /** Thread id of each thread. */
   readonly tids: Int32Array;
-  /** By thread: its name, a number of the names; -1 if none was recorded. */
+  /** Comm of each thread: a number of the names; -1 if no comm was recorded. */
   readonly comms: Int32Array;
-  /** The map that holds an address as a thread sees it, or -1. */
+  /** The map at an address in a thread's address space, or -1. */
   map(thread: number, cpumode: number, hi: number, lo: number): number;
-  /** A number that says what is mapped for a thread: see `ProcessSpaces.version`. */
+  /** Version of the maps of a thread: see `ProcessSpaces.version`. */
   spaceVersion(thread: number): number;
   /** Path or bracketed name of a map: a number of the names. */
   mapName(map: number): number;
-  /** What a map was made from. */
+  /** The origin of a map. */
   mapSource(map: number): MapSource;
 }

@@ -20,9 +20,9 @@ const MAP_HUGETLB = 0x40000;
 
 /** Origin of a map: the fields of its MMAP or MMAP2 record. */
 export interface MapSource {
-  /** Path or bracketed name: a name. */
+  /** Path or bracketed name: a number of the names. */
   readonly name: number;
-  /** Bytes of the build id, as a name; -1 if the record has none. */
+  /** Bytes of the build id: a number of the names; -1 if the record has no build id. */
   readonly buildId: number;
   /** `PROT_*` bits. */
   readonly prot: number;
@@ -38,7 +38,7 @@ export interface MapSource {
   readonly guest: number;
 }
 
-// Where the fields of the records lie.
+// Offsets of the fields of MMAP, with which MMAP2 begins.
 /** Offsets of the fields of MMAP, with which MMAP2 begins. */
 export const MAP: Layout<Mmap> = layoutOf(MMAP);
 const MAP2 = layoutOf(MMAP2);
@@ -48,7 +48,7 @@ export function mmapSize(type: number): number {
   return (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
 }
 
-/** The range in an MMAP or MMAP2 record, which begin alike. */
+/** The range in an MMAP or MMAP2 record, which have it at the same offsets. */
 export function rangeOfRecord(view: DataView, start: number, le: boolean): MapRange {
   const lowAt = le ? 0 : 4;
   const highAt = 4 - lowAt;
@@ -71,7 +71,7 @@ export function rangeOfRecord(view: DataView, start: number, le: boolean): MapRa
 /** Bytes of a source: name, build id, prot, flags, device, inode, guest + 1 (u32 each). */
 const SOURCE_SIZE = 36;
 
-/** What the file name of a mapping means. */
+/** Kinds of mapped memory, by the file name of the mapping. */
 export const MAPPED = {
   /** A file. */
   FILE: 0,
@@ -79,28 +79,31 @@ export const MAPPED = {
   NO_FILE: 1,
   /** The virtual dynamic shared object. */
   VDSO: 2,
-  /** The kernel of a guest, whatever the CPU mode of the record: perf 4.4 writes that of the host's kernel. */
+  /**
+   * The kernel of a guest. The CPU mode of the record does not tell: perf 4.4 writes that of the
+   * host's kernel.
+   */
   GUEST_KERNEL: 3,
 } as const;
 
-/** What maps are made from, by number: the same number where records map the same. */
+/** Origins of maps by number. Records that map the same file have the same number. */
 export class MapSources {
-  /** Path or bracketed name of the vdso, where the recording has it. */
+  /** Path or bracketed name of the vdso, if the recording has it. */
   vdso: string | undefined;
   readonly #names: NameTable;
   readonly #littleEndian: boolean;
   readonly #sources = new NameTable();
   readonly #key = new Uint8Array(SOURCE_SIZE);
   readonly #view = new DataView(this.#key.buffer);
-  /** By source, as records have it: what is mapped. */
+  /** Kind of each source of a record: {@link MAPPED}. */
   readonly #kinds: (number | undefined)[] = [];
-  /** The same as it is called here; -1 if that depends on the process. */
+  /** Source under its own name; -1 if the name depends on the process. */
   readonly #calledHere: number[] = [];
 
   /**
-   * Begins with none.
+   * Starts without sources.
    *
-   * @param names Numbers names.
+   * @param names Numbers of names.
    * @param littleEndian Byte order of the records.
    */
   constructor(names: NameTable, littleEndian: boolean) {
@@ -116,7 +119,7 @@ export class MapSources {
       (b[at + 3] as number) << 24;
   }
 
-  /** All of a source. */
+  /** The fields of a source. */
   get(source: number): MapSource {
     const view = new DataView(this.#sources.bytes.buffer);
     const at = source * SOURCE_SIZE;
@@ -132,14 +135,14 @@ export class MapSources {
     };
   }
 
-  /** What a source of {@link MapSources.ofRecord} means: {@link MAPPED}. */
+  /** Kind of a source of {@link MapSources.ofRecord}: {@link MAPPED}. */
   kind(source: number): number {
     return this.#kinds[source] ?? MAPPED.FILE;
   }
 
   /**
-   * A source as it is called in a process: code that a runtime made has its symbols in a file that
-   * goes by the process.
+   * The source under the name that it has in a process: memory without a file is named after the
+   * process's perf map, where symbols of generated code are.
    */
   called(source: number, pid: number): number {
     const called = this.#calledHere[source] as number;
@@ -148,9 +151,9 @@ export class MapSources {
   }
 
   /**
-   * The source of a map of a kernel: its name, its build id and whose kernel it is.
+   * The source of a kernel map: name, build id and machine.
    *
-   * @param buildId Bytes of the build id, as a name; -1 if it is not known.
+   * @param buildId Bytes of the build id, as a name; -1 if unknown.
    * @param guest Process id of the guest, or -1 for the host.
    */
   ofKernel(name: number, buildId: number = -1, guest: number = -1): number {
@@ -161,7 +164,7 @@ export class MapSources {
     return this.#sources.intern(this.#key, 0, SOURCE_SIZE);
   }
 
-  /** The same source as a guest maps it. */
+  /** A copy of the source for a guest. */
   inGuest(source: number, guest: number): number {
     const key = this.#key;
     key.set(this.#sources.get(source));
@@ -169,7 +172,7 @@ export class MapSources {
     return this.#sources.intern(key, 0, SOURCE_SIZE);
   }
 
-  /** What an MMAP or MMAP2 record in `[start, end)` maps, all of it except where. */
+  /** The source of an MMAP or MMAP2 record in `[start, end)`: all fields except the range. */
   ofRecord(bytes: Uint8Array, view: DataView, start: number, end: number): number {
     const le = this.#littleEndian;
     const type = view.getUint32(start, le);
@@ -211,7 +214,7 @@ export class MapSources {
     return source;
   }
 
-  /** The same source under another name. */
+  /** A copy of the source with another name. */
   #renamed(source: number, name: string): number {
     const key = this.#key;
     key.set(this.#sources.get(source));
@@ -221,12 +224,12 @@ export class MapSources {
 }
 
 /**
- * The first letters of `/memfd:doublemapper`, which .NET maps twice: writable, and executable. A perf map names its
- * code; the file exists in memory only.
+ * Prefix of `/memfd:doublemapper`, which .NET maps twice: writable and executable. Its code has
+ * symbols in a perf map; the file exists in memory only.
  */
 const DOUBLE_MAPPED = "/memfd:doublemap";
 
-/** What a mapping's file name means: a file, memory without one, or the vdso. */
+/** Kind of a mapping by its file name: {@link MAPPED}. */
 function mappingKind(name: Uint8Array): number {
   const first = name[0];
   if (first !== 0x2f && first !== 0x5b) return MAPPED.FILE;

@@ -3,17 +3,17 @@ import type { MachineLog } from "../history/machine_log.ts";
 import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 
 /**
- * The address spaces of processes, by number: a space has the root of a tree of {@link AddressSpaces},
- * and lives as long as a thread uses it.
+ * The address spaces of processes, by number. A space has the root of a tree of {@link
+ * AddressSpaces}. It exists as long as a thread uses it.
  */
 export class ProcessSpaces {
   readonly #trees: AddressSpaces;
   #roots = new Int32Array(256);
   #owners = new Int32Array(256);
   #users = new Int32Array(256);
-  /** The map that was found last in each space, or -1. */
+  /** The map of the last look-up in each space, or -1. */
   #lastMaps = new Int32Array(256).fill(-1);
-  /** A number for what each space maps where: see {@link ProcessSpaces.version}. */
+  /** Version of the maps of each space: see {@link ProcessSpaces.version}. */
   #versions = new Int32Array(256);
   /** Whether another space has the same version. */
   #sharedVersion = new Uint8Array(256);
@@ -21,9 +21,9 @@ export class ProcessSpaces {
   #count = 0;
   #free: number[] = [];
   #nextOwner = 1;
-  /** Is told of every change of a space that it keeps. */
+  /** Log of changes, for spaces whose history is kept. */
   log: MachineLog | undefined;
-  /** By space: whether its past is kept. */
+  /** Whether the history of each space is kept. */
   #isKept = new Uint8Array(256);
 
   /** Begins without spaces. */
@@ -32,9 +32,9 @@ export class ProcessSpaces {
   }
 
   /**
-   * Makes a space in which nothing is mapped, and that nobody uses.
+   * Adds a space without maps and users.
    *
-   * @param pid The process that it is for, or -1 if that is not known.
+   * @param pid Its process, or -1 if unknown.
    */
   add(pid: number): number {
     const space = this.#free.pop() ?? this.#count++;
@@ -55,12 +55,12 @@ export class ProcessSpaces {
     return space;
   }
 
-  /** Says that a thread uses a space. */
+  /** Adds a user to a space. */
   use(space: number): void {
     this.#users[space] = (this.#users[space] as number) + 1;
   }
 
-  /** Says that a thread uses a space no more; without users its number is free. */
+  /** Removes a user from a space; the number of a space without users is free. */
   drop(space: number): void {
     const users = (this.#users[space] as number) - 1;
     this.#users[space] = users;
@@ -70,10 +70,10 @@ export class ProcessSpaces {
     }
   }
 
-  /** The map of a space that holds an address, or -1. */
+  /** The map of a space at an address, or -1. */
   map(space: number, hi: number, lo: number): number {
     const trees = this.#trees;
-    // Samples come in flocks: the map of a thread's last one is often that of its next.
+    // Consecutive samples of a thread are often in the same map.
     const last = this.#lastMaps[space] as number;
     const h = hi >>> 0;
     const l = lo >>> 0;
@@ -91,18 +91,17 @@ export class ProcessSpaces {
   }
 
   /**
-   * A number that says what is mapped in a space: as long as it stays, or where two spaces have the same,
-   * an address at which something is mapped leads to the same map. What is mapped where there was
-   * nothing does not change it.
+   * Version of the maps of a space. As long as it stays the same, and in all spaces with the same
+   * version, a mapped address has the same map. Mapping unmapped addresses does not change it.
    */
   version(space: number): number {
     return this.#versions[space] as number;
   }
 
-  /** Maps a range of a source. */
+  /** Maps a range of a source in a space. */
   insert(space: number, range: MapRange, source: number): void {
     const trees = this.#trees;
-    // A tree that was noted stays as it is: what changes is copied.
+    // A tree that is in the log is not altered: a new owner makes the insertion copy nodes.
     if (this.#isKept[space] === 1 && this.log?.isNoted(space)) {
       this.#owners[space] = this.#nextOwner++;
     }
@@ -116,7 +115,7 @@ export class ProcessSpaces {
     if (trees.replaced || this.#sharedVersion[space] === 1) this.#newVersion(space);
   }
 
-  /** Maps all that another space maps. */
+  /** Adds all maps of another space. */
   copy(from: number, to: number): void {
     if (this.#roots[to] !== 0) {
       const trees = this.#trees;
@@ -132,12 +131,12 @@ export class ProcessSpaces {
     this.#owners[from] = this.#nextOwner++;
   }
 
-  /** The roots of the trees, which stay when these are compacted. */
+  /** Roots of the trees, to keep when the trees are compacted. */
   get roots(): Int32Array {
     return this.#roots.subarray(0, this.#count);
   }
 
-  /** Takes the new numbers of {@link ProcessSpaces.roots}. */
+  /** Sets the new numbers of {@link ProcessSpaces.roots}. */
   moved(roots: Int32Array): void {
     this.#roots.set(roots);
     this.#lastMaps.fill(-1);

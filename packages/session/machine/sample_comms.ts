@@ -5,36 +5,37 @@ import type { Engine } from "../engine/engine.ts";
 import { TidTable } from "./machine_tids.ts";
 import type { Run } from "../order/run.ts";
 
-// Where the fields of records lie.
+// Offsets of the fields of records.
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
 
 /**
- * The comms of samples, by numbers of its own.
+ * Numbers of the comms of samples.
  *
  * Samples of a thread before its first name count for that name, as in perf (`thread__set_comm` of
- * tools/perf/util/thread.c); a thread that never gets one is `:tid`.
+ * tools/perf/util/thread.c). A thread that never gets a name is `:tid`.
  *
- * Even numbers are names of the engine, odd ones threads without a name, of which there may be millions.
+ * Even numbers are names of the engine. Odd numbers are threads without a name, of which there may
+ * be millions.
  */
 export class SampleComms {
   readonly #engine: Engine;
   readonly #tids = new TidTable();
-  /** By number of a thread id there: the thread without a name that has it now, or -1. */
+  /** The present unnamed thread with a thread id, by number of the id in `#tids`, or -1. */
   #unnamed = new Int32Array(0);
-  /** Thread ids of threads without a name, and their processes; -1 where these are not known. */
+  /** Thread ids and processes of unnamed threads; -1 if unknown. */
   #unnamedTids = new Int32Array(256);
   #unnamedPids = new Int32Array(256);
   #unnamedCount = 0;
-  /** Names that threads without one got later. */
+  /** Names that unnamed threads got later. */
   readonly #late = new Map<number, string>();
 
-  /** Knows no comm yet. */
+  /** Starts without comms. */
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
-  /** The thread ids of threads without a name, then their processes, as {@link SampleComms.ofPart} reads them. */
+  /** Thread ids of unnamed threads, then their processes, for {@link SampleComms.ofPart}. */
   part(): Int32Array<ArrayBuffer> {
     const count = this.#unnamedCount;
     const part = new Int32Array(2 * count);
@@ -55,13 +56,15 @@ export class SampleComms {
   /**
    * The comm of a thread by its name, a number of the engine's names, or -1.
    *
-   * @param pid Its process as the machine knows it, or -1.
+   * @param pid Its process, or -1 if unknown.
    */
   ofThread(name: number, tid: number, pid: number): number {
     return name >= 0 ? 2 * name : this.#unnamedOf(tid, pid);
   }
 
-  /** The number of a comm of another thread's {@link SampleComms.part}, for the same recording. */
+  /**
+   * The comm here for a comm in another thread's {@link SampleComms.part} of the same recording.
+   */
   ofPart(part: Int32Array, comm: number): number {
     const unnamed = comm >> 1;
     return (comm & 1) === 0 ? comm : this.#unnamedOf(
@@ -70,29 +73,32 @@ export class SampleComms {
     );
   }
 
-  /** A name; `undefined` if the thread never got one. */
+  /** The name of a comm; `undefined` if the thread never got a name. */
   name(comm: number): string | undefined {
     return (comm & 1) === 0 ? this.#engine.names.text(comm >> 1) : this.#late.get(comm);
   }
 
-  /** The thread id of a thread without a name. */
+  /** The thread id of an unnamed thread. */
   tid(comm: number): number {
     return this.#unnamedTids[comm >> 1] as number;
   }
 
-  /** The process of a thread without a name; -1 if it is not known. */
+  /** The process of an unnamed thread; -1 if unknown. */
   pid(comm: number): number {
     return intAt(this.#unnamedPids, comm >> 1);
   }
 
-  /** A comm as it is shown; that of a thread without a name may still change. */
+  /** Text of a comm; that of an unnamed thread may still change. */
   text(comm: number): string {
     return this.name(comm) ?? `:${this.tid(comm)}`;
   }
 
-  /** Takes record `i` of a run that is not a sample: a thread may get a name, or its id is used again. */
+  /**
+   * Applies record `i` of a run, which is not a sample: a thread may get a name, or its id is used
+   * again.
+   */
   record(run: Run, i: number): void {
-    // The past knows which names come later.
+    // The history already has later names.
     if (this.#unnamedCount === 0 || this.#engine.past !== undefined) return;
     const type = run.type[i] as number;
     if (type !== PERF_RECORD_COMM && type !== PERF_RECORD_FORK) return;
@@ -105,7 +111,8 @@ export class SampleComms {
         : -1;
     if (type === PERF_RECORD_FORK) {
       this.#end(idAt(TASK.tid));
-      // A parent of another process than its thread is of: the id is that of a new thread now, see `Machine`.
+      // If the parent belongs to another process than its thread, its id now means a new thread;
+      // see `Machine`.
       const parent = this.#known(idAt(TASK.ptid));
       const pid = this.#unnamedPids[parent] ?? -1;
       if (pid >= 0 && pid !== idAt(TASK.ppid)) this.#end(idAt(TASK.ptid));
@@ -119,12 +126,12 @@ export class SampleComms {
     this.#late.set(2 * unnamed + 1, name);
   }
 
-  /** The thread without a name that has a thread id now, or -1. */
+  /** The present unnamed thread with a thread id, or -1. */
   #known(tid: number): number {
     return this.#unnamed[this.#tids.find(tid)] ?? -1;
   }
 
-  /** The same, which is without a name no longer or is no more. */
+  /** Forgets the unnamed thread with a thread id, which got a name or ended; returns it, or -1. */
   #end(tid: number): number {
     const unnamed = this.#known(tid);
     if (unnamed >= 0) this.#unnamed[this.#tids.find(tid)] = -1;

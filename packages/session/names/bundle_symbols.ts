@@ -5,10 +5,10 @@ import type { RecordedAddresses } from "../places/addresses.ts";
 import { type LookUpProgress, type SymbolTrust, symbolTrust } from "./symbolize.ts";
 
 /**
- * Makes a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
+ * Creates a symbol bundle (docs/symbol-bundle.md) for the addresses of a recording.
  *
  * @param more Adds further contents.
- * @returns The bytes of the bundle, and how far it can be trusted.
+ * @returns The bytes of the bundle, and the trust in its symbols.
  *
  * @example
  * ```ts
@@ -40,7 +40,8 @@ export async function bundleSymbols(
     writer.addObject(info);
     resolutions.forEach((resolution, i) => {
       const address = recorded.table.address[rows[i] as number] as number;
-      // No program has code beyond 2^53: damage has, and a `number` does not hold where.
+      // Skip addresses of damaged records: no program has code beyond 2^53, and a `number` is not
+      // exact there.
       if (Number.isSafeInteger(address)) writer.add(info, address, resolution);
     });
   }, progress);
@@ -49,7 +50,7 @@ export async function bundleSymbols(
   return { bytes: writer.finish(), trust };
 }
 
-/** Adds what the stacks of the recording were unwound with: rules of the addresses in them. */
+/** Adds the unwinding rules of the addresses in unwound stacks. */
 function bundleUnwinding(
   { engine, objects, table }: RecordedAddresses,
   writer: SymbolBundleWriter,

@@ -20,32 +20,32 @@ import type { SymbolResolver } from "@perfdata/symbols";
 /** Options of {@linkcode lookUpPlaces}. */
 export interface LookUpOptions {
   /**
-   * Whether callers next to what is mapped of the kernel are looked up in it: in code that only runs at
-   * boot.
+   * Whether callers next to the mapped kernel are looked up in it. They are in code that only runs
+   * at boot.
    */
   readonly bootCode?: boolean;
   /** Called after each object. */
   readonly progress?: LookUpProgress | undefined;
 }
 
-/** The places of one object that have been looked up. */
+/** The looked-up places of one object. */
 export interface FoundPlaces {
   /** Number of the object. */
   readonly object: number;
-  /** The places, by address. */
+  /** The places, sorted by address. */
   readonly places: Uint32Array;
-  /** What became of each of them. */
+  /** Result of each place. */
   readonly resolutions: readonly Resolution[];
-  /** Whether a build id says that the file that names them is the one that ran. */
+  /** Whether a build id proves that the file of the symbols is the one that ran. */
   readonly verified: boolean;
 }
 
 /**
- * Looks up places, each once, those of one object after the other: for all that shows names, so that an
- * address is named alike and is trusted alike, wherever it is shown.
+ * Looks up places, each once, object by object. All commands use it, so that an address has the
+ * same name and the same trust everywhere.
  *
- * @param uses Which places, and how much each counts in the report of trust.
- * @param take Gets the places of each object.
+ * @param uses The places, with their weights in the report of trust.
+ * @param take Receives the places of each object.
  *
  * @example
  * ```ts
@@ -87,40 +87,42 @@ export async function lookUpPlaces(
   );
 }
 
-/** Objects whose symbols are open at a time where places are looked up a part after the other. */
+/** Number of objects whose symbols stay open if places are looked up in parts. */
 const OPEN = 32;
 
-/** Rows to be looked up: places of an engine or of a trace, or addresses that are wanted of such. */
+/** Rows to look up: places of an engine or of a trace, or requested addresses. */
 export interface LookUpRows {
-  /** How many there are by now. */
+  /** Number of rows so far. */
   readonly count: number;
-  /** The objects that they are in. */
+  /** The objects of the rows. */
   readonly objects: readonly SymbolObject[];
   /** The object of a row; negative if there is none. */
   object(row: number): number;
-  /** Its address, as the object counts. */
+  /** Address of a row in its object. */
   address(row: number): number;
-  /** When it was met, in the recording's clock: for generated code whose object has no version. */
+  /**
+   * Time of its first use in the recording's clock: for generated code whose object has no version.
+   */
   time?(row: number): number;
 }
 
 /**
- * Looks up rows a part after the other, as they are met: for what prints while records go by, of a recording
- * whose objects are known before. All that names places before the last record goes through it.
+ * Looks up rows in parts, as they are added. For output while records are read, in a recording
+ * whose objects are known beforehand.
  */
 export class PlaceLookUps {
   readonly #rows: LookUpRows;
   readonly #resolver: SymbolResolver;
   readonly #take: (found: FoundPlaces) => void;
   readonly #outcomes = new LookUpOutcomes();
-  /** By number of the object; those that were used last come last. */
+  /** Symbols by number of the object, the last used last. */
   readonly #open = new Map<number, ObjectSymbols>();
   #known = 0;
 
   /**
-   * Has looked up nothing.
+   * Starts without results.
    *
-   * @param take Gets the rows of each object.
+   * @param take Receives the rows of each object.
    */
   constructor(rows: LookUpRows, resolver: SymbolResolver, take: (found: FoundPlaces) => void) {
     this.#rows = rows;
@@ -128,7 +130,7 @@ export class PlaceLookUps {
     this.#take = take;
   }
 
-  /** Looks up the rows that are new. */
+  /** Looks up the new rows. */
   async next(): Promise<void> {
     const first = this.#known;
     const { count, objects } = this.#rows;
@@ -159,29 +161,29 @@ export class PlaceLookUps {
     return symbols;
   }
 
-  /** What became of all so far: what can be sent to another thread. */
+  /** The results so far, for sending to another thread. */
   part(): OutcomesPart {
     return this.#outcomes.part(this.#known);
   }
 
   /**
-   * Joins what another thread has looked up, which is not looked up again.
+   * Adds the results of another thread, so that they are not looked up again.
    *
-   * @param part What that was.
-   * @param rows The places here, by its places.
-   * @param objects The objects here, by its objects.
+   * @param part The results.
+   * @param rows The places here, by the other thread's places.
+   * @param objects The objects here, by the other thread's objects.
    */
   join(part: OutcomesPart, rows: Int32Array, objects: Int32Array): void {
     this.#outcomes.join(part, rows, objects);
     this.#known = this.#rows.count;
   }
 
-  /** How far names of all places can be trusted, where the rows are those. */
+  /** The trust in the names of all places. The rows must be places. */
   trust(places: AddressedPlaces, uses: PlaceUses): SymbolTrust {
     return this.#outcomes.trust({ objects: places.objects, table: uses.table(places) });
   }
 
-  /** What became of the objects, by number; nothing of those that nothing was looked up in. */
+  /** Symbol files of the objects, by number; `undefined` for objects without look-ups. */
   get objects(): readonly (ObjectOutcome | undefined)[] {
     return this.#outcomes.objects;
   }
@@ -222,19 +224,19 @@ function inKernel(table: AddressTable, objects: readonly SymbolObject[]): void {
 }
 
 /**
- * Names of functions as they are shown: of a symbol its own, made readable. Debug information calls
- * `malloc` `__GI___libc_malloc`, and a variant that the compiler made by the original's name.
+ * Displayed names of functions: the symbol's name, demangled. Debug information is not used,
+ * because it names `malloc` `__GI___libc_malloc`, and a compiler's variant after its original.
  */
 export class ShownNames {
   readonly #show: (name: string) => string;
   readonly #shown = new Map<string, string>();
 
-  /** Makes names readable by `show`. */
+  /** Uses `show` to make names readable. */
   constructor(show: (name: string) => string) {
     this.#show = show;
   }
 
-  /** The function that an address belongs to, not one that is inlined there; `undefined` without a symbol. */
+  /** The function at an address, not one that is inlined there; `undefined` without a symbol. */
   of(found: Resolution | undefined): string | undefined {
     const name = found?.symbol?.name;
     if (name === undefined) return undefined;

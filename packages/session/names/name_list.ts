@@ -1,12 +1,12 @@
-/** Lists of names and numbers, as users write them. */
+/** Lists of names and numbers in users' arguments. */
 import { type NameTest, nameTest } from "./name_words.ts";
 
 /**
- * Reads a list of names: parted by commas, except those in brackets as of `map<int, int>`; one
- * between slashes is a regular expression.
+ * Parses a list of names, separated by commas outside of brackets (`map<int, int>` is one name). A
+ * part between slashes is a regular expression.
  *
- * @param split Parts the list: {@linkcode splitNames}, or {@linkcode splitEvents} for events.
- * @throws {RangeError} If an expression is none.
+ * @param split Splits the list: {@linkcode splitNames}, or {@linkcode splitEvents} for events.
+ * @throws {RangeError} If a regular expression is invalid.
  */
 export function nameList(
   text: string,
@@ -36,36 +36,39 @@ export function nameList(
   return test;
 }
 
-/** What a test was asked about. */
+/** Names that a test of {@linkcode nameList} has seen. */
 export interface NamesSeen {
   /** Whether one of the names matched. */
   matched: boolean;
-  /** Names that did not; not all of very many. */
+  /** Names that did not match; incomplete if there are very many. */
   readonly others: Set<string>;
 }
 
-/** Names that did not match are kept for a message, up to so many. */
+/** Limit of the kept names that did not match, which are for a message. */
 const MOST_SEEN = 10_000;
 const SEEN = new WeakMap<NameTest, NamesSeen>();
 
-/** What a test of {@linkcode nameList} was asked about so far. */
+/** The names that a test of {@linkcode nameList} has seen. */
 export function namesSeen(test: NameTest | undefined): NamesSeen | undefined {
   return test && SEEN.get(test);
 }
 
-/** Names of events, or expressions: those between slashes keep their commas, as of `cpu/event=1,umask=2/`. */
+/**
+ * Splits names of events, or expressions. Commas between slashes do not split, as in
+ * `cpu/event=1,umask=2/`.
+ */
 export function splitEvents(text: string): string[] {
   return text.match(/(?:\/[^/]*\/|[^,])+/g) ?? [text];
 }
 
-/** Names, parted by commas that are not in brackets or in an expression. */
+/** Splits names at commas outside of brackets and expressions. */
 export function splitNames(text: string): string[] {
   const parts: string[] = [];
   let from = 0, depth = 0;
   for (let i = 0; i <= text.length; i++) {
     const c = text[i];
     if (i === from && c === "/") {
-      // To the slash that ends it: the last one that a comma or the end follows.
+      // The expression ends at the last slash before a comma or the end.
       const rest = /^\/.+?\/i?(?=,|$)/.exec(text.slice(i));
       if (rest !== null) {
         i += rest[0].length - 1;
@@ -73,7 +76,7 @@ export function splitNames(text: string): string[] {
       }
     }
     if (c === "<" || c === "(" || c === "[" || c === "{") depth++;
-    // `operator>` and `->` close nothing.
+    // `operator>` and `->` close no bracket.
     else if ((c === ">" || c === ")" || c === "]" || c === "}") && depth > 0) depth--;
     if (c !== undefined && (c !== "," || depth > 0)) continue;
     if (i > from) parts.push(text.slice(from, i).trim());
@@ -83,9 +86,9 @@ export function splitNames(text: string): string[] {
 }
 
 /**
- * Reads a list of numbers and ranges: `0,3` or `0-3,8`.
+ * Parses a list of numbers and ranges: `0,3` or `0-3,8`.
  *
- * @throws {RangeError} If it is none.
+ * @throws {RangeError} If the text is not such a list.
  */
 export function numberList(text: string): Set<number> {
   const numbers = new Set<number>();

@@ -6,17 +6,17 @@ export interface NameWords {
   readonly expressions: readonly RegExp[];
 }
 
-/** Says whether a name is asked for. */
+/** Tests whether a name is requested. */
 export interface NameTest {
   (name: string): boolean;
-  /** What it is made of, where it can be made again in another thread. */
+  /** The names and expressions, if the test can be made again in another thread. */
   readonly words?: NameWords;
 }
 
 /**
- * Makes a test of words.
+ * Creates a test of names.
  *
- * @param tested Called with each name that is tested, and whether it is asked for.
+ * @param tested Called with each tested name and the result.
  *
  * @example
  * ```ts

@@ -15,28 +15,28 @@ import { type LookUpRows, PlaceLookUps } from "./look_up.ts";
 
 /** The names at an address of a recording. */
 export interface PlaceSymbol {
-  /** Path or name of the object that is mapped there; `undefined` if nothing is. */
+  /** Path or name of the mapped object; `undefined` if nothing is mapped. */
   readonly dso: string | undefined;
-  /** The function that is there, as `perf` names it; `undefined` if none is known. */
+  /** The function at the address, as `perf` names it; `undefined` if unknown. */
   readonly name: string | undefined;
-  /** Whether a build id says that the file that names it is the one that ran. */
+  /** Whether a build id proves that the file of the name is the one that ran. */
   readonly verified: boolean;
-  /** Distance from the start of the symbol, where the symbol table has one. */
+  /** Distance from the start of the symbol, if the symbol table has one. */
   readonly offset: number | undefined;
-  /** File and line of that function at the address: `main.c:12`. */
+  /** File and line of the function at the address: `main.c:12`. */
   readonly srcline: string | undefined;
-  /** The functions that are inlined there, innermost first. */
+  /** The functions that are inlined at the address, innermost first. */
   readonly inlined: readonly { readonly name: string; readonly srcline: string | undefined }[];
 }
 
 /**
- * Shapes what became of an address.
+ * Converts the result of a look-up.
  *
- * @param object Where it is; `undefined` if nothing is mapped.
- * @param address As the object counts.
- * @param found What was looked up; `undefined` if that was not possible.
+ * @param object The object of the address; `undefined` if nothing is mapped.
+ * @param address Address in the object.
+ * @param found The result; `undefined` if the address could not be looked up.
  * @param show Makes the name of a symbol readable.
- * @param verified Whether the file that names it is known to be the one that ran.
+ * @param verified Whether the file of the symbols is known to be the one that ran.
  */
 function placeSymbol(
   object: SymbolObject | undefined,
@@ -53,7 +53,8 @@ function placeSymbol(
   const symbol = found?.symbol;
   return {
     dso: object?.path,
-    // Not always that of the debug information: `f.cold` is part of `f` there.
+    // The symbol's name may differ from that of the debug information: `f.cold` is part of `f`
+    // there.
     name: symbol === undefined ? function_?.name : show(symbol.name),
     verified: verified || (symbol ?? function_) === undefined,
     offset: symbol === undefined ? undefined : address - symbol.start,
@@ -62,27 +63,28 @@ function placeSymbol(
   };
 }
 
-/** What was asked of the places of a recording, and what became of it. */
+/** Symbols of a recording's places, with counts of the results. */
 export abstract class PlaceSymbols {
-  /** How many places were asked for, apart from callers. */
+  /** Number of places whose symbols were requested, without callers. */
   addresses: number = 0;
-  /** How many of them have no function, by the reason. */
+  /** Number of these without a function, by reason. */
   readonly unnamed: Map<string, number> = new Map();
-  /** How many have a function that nothing verifies. */
+  /** Number of these with a function from an unverified file. */
   unverified: number = 0;
-  /** How many have the name of the newest of several pieces of JIT code: see `Resolution`. */
+  /**
+   * Number of these with the name of the newest of several pieces of JIT code: see `Resolution`.
+   */
   newest: number = 0;
 
-  /** What is known of a place. */
+  /** The symbol at a place. */
   abstract symbol(place: number): PlaceSymbol;
 
   /**
-   * What is known of the byte before: a return address is after the call whose line it is to be shown
-   * with.
+   * The symbol at the byte before a place: a return address is after its call, whose line is shown.
    */
   abstract caller(place: number): PlaceSymbol;
 
-  /** Counts a place that is asked for the first time. */
+  /** Counts a place whose symbol is requested for the first time. */
   protected count({ name, verified }: PlaceSymbol, object: number, found?: Resolution): void {
     this.addresses++;
     if (!verified) this.unverified++;
@@ -95,8 +97,8 @@ export abstract class PlaceSymbols {
 }
 
 /**
- * Names places of a recording while it goes by, from files: those that are wanted are looked up together,
- * from time to time.
+ * Finds the symbols of places while records are read. Requested places are looked up together in
+ * files, from time to time.
  *
  * @example
  * ```ts
@@ -122,30 +124,30 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
   #engine: E | undefined;
   #resolver: SymbolResolver | undefined;
   #lookUps: PlaceLookUps | undefined;
-  /** Places that are wanted; those of callers as `-1 - place`. */
+  /** Requested places; a caller as `-1 - place`. */
   readonly #wanted: number[] = [];
   #learned = 0;
-  // By place: of the place itself, and of the byte before.
+  // Symbols by place, and by place of the byte before it.
   readonly #symbols: (PlaceSymbol | undefined)[] = [];
   readonly #callers: (PlaceSymbol | undefined)[] = [];
 
   /**
-   * Knows nothing yet.
+   * Starts without symbols.
    *
-   * @param resolverFor Asked once, when the first places are looked up.
+   * @param resolverFor Called once, when the first places are looked up.
    */
   constructor(resolverFor: (engine: E) => SymbolResolver | Promise<SymbolResolver>) {
     super();
     this.#resolverFor = resolverFor;
   }
 
-  /** Takes the engine whose places it is asked for. */
+  /** Sets the engine of the places. */
   start(engine: E): void {
     this.#engine = engine;
   }
 
   /**
-   * Has a place looked up by the next {@link FilePlaceSymbols.learn}.
+   * Requests that the next {@link FilePlaceSymbols.learn} looks up a place.
    *
    * @param isCaller Whether it is a return address: the call is in the byte before.
    */
@@ -156,7 +158,7 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
     this.#wanted.push(isCaller ? -1 - place : place);
   }
 
-  /** Looks up what is wanted. */
+  /** Looks up the requested places. */
   async learn(): Promise<void> {
     const [wanted, first] = [this.#wanted, this.#learned];
     if (wanted.length === first) return;
@@ -182,17 +184,17 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
     this.#learned = wanted.length;
   }
 
-  /** What is known of a place. */
+  /** The symbol at a place. */
   symbol(place: number): PlaceSymbol {
     return this.#symbols[place] ?? NOTHING;
   }
 
-  /** What is known of a place in a call chain. */
+  /** The symbol at a place of a call chain. */
   caller(place: number): PlaceSymbol {
     return this.#callers[place] ?? NOTHING;
   }
 
-  /** What is wrong with the files that name places: path, and what it is. */
+  /** Errors in symbol files: path and message. */
   *faults(): Generator<readonly [path: string, fault: string]> {
     for (const [number, outcome] of this.#lookUps?.objects.entries() ?? []) {
       const path = this.#engine?.places.objects[number]?.path ?? "";
@@ -206,7 +208,7 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
   }
 }
 
-/** Places that are wanted, as rows to be looked up. */
+/** Requested places as rows to look up. */
 function wantedRows(places: Places, wanted: readonly number[]): LookUpRows {
   const placeOf = (row: number): number => {
     const number = wanted[row] as number;
@@ -222,14 +224,14 @@ function wantedRows(places: Places, wanted: readonly number[]): LookUpRows {
   };
 }
 
-/** How to show what a bundle knows. */
+/** Options of {@linkcode BundlePlaceSymbols}. */
 export interface BundleNames {
-  /** `false`: names of C++ and Rust functions as the files have them. */
+  /** `false`: show mangled names of C++ and Rust functions. */
   readonly demangle?: boolean;
 }
 
 /**
- * The same from a bundle alone, which is in memory: a name is there when it is asked for.
+ * Finds the symbols of places in a bundle, which is in memory, so that names are available at once.
  *
  * @example
  * ```ts
@@ -249,16 +251,16 @@ export interface BundleNames {
  * ```
  */
 export class BundlePlaceSymbols extends PlaceSymbols {
-  /** Paths of objects of which the bundle has another build only. */
+  /** Paths of objects for which the bundle has another build only. */
   readonly otherBuilds: Set<string> = new Set();
   readonly #bundle: SymbolBundle;
   readonly #show: (name: string) => string;
   #places: Places | undefined;
   readonly #symbols: (PlaceSymbol | undefined)[] = [];
-  /** By number of an object: what the bundle has of it. */
+  /** The bundle's object by number of an object. */
   readonly #bundled: (BundleObject | undefined)[] = [];
 
-  /** Knows the names of a bundle, and of the recording nothing yet. */
+  /** Starts with the names of a bundle, and without places. */
   constructor(bundle: SymbolBundle, { demangle = true }: BundleNames = {}) {
     super();
     this.#bundle = bundle;
@@ -266,12 +268,12 @@ export class BundlePlaceSymbols extends PlaceSymbols {
     this.#show = demangle ? (name) => demangler.demangle(name) : (name) => name;
   }
 
-  /** Takes the places that it is asked for, such as those of an engine. */
+  /** Sets the places, such as those of an engine. */
   start({ places }: { readonly places: Places }): void {
     this.#places = places;
   }
 
-  /** What is known of a place. */
+  /** The symbol at a place. */
   symbol(place: number): PlaceSymbol {
     let symbol = this.#symbols[place];
     if (symbol === undefined) {
@@ -281,7 +283,7 @@ export class BundlePlaceSymbols extends PlaceSymbols {
     return symbol;
   }
 
-  /** What is known of a place in a call chain. */
+  /** The symbol at a place of a call chain. */
   caller(place: number): PlaceSymbol {
     return this.#find(place, -1);
   }

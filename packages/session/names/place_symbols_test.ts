@@ -53,7 +53,7 @@ class Recording {
   }
 }
 
-/** Maps the pages from `pgoff` on of a file at 0x400000. */
+/** Maps the pages of a file from `pgoff` on at 0x400000. */
 function map({ machine }: Recording, filename: string, pgoff: bigint, build?: string): void {
   const bytes = codec.encode(
     {

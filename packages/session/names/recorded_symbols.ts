@@ -3,11 +3,11 @@ import type { Diagnostics } from "@perfdata/format/bytes";
 import type { SymbolInfo } from "@perfdata/symbols";
 import { addressFromBigInt, mapKind, type SymbolObject } from "@perfdata/symbols/resolver";
 
-/** A file with the symbols that were hit, as simpleperf and hiperf record it. */
+/** A file with its sampled symbols, as simpleperf and hiperf record it. */
 export interface RecordedFile {
   readonly path: string;
   readonly type: number;
-  /** Virtual address of the executable segment, and where it is in the file. */
+  /** Virtual address of the executable segment, and its offset in the file. */
   readonly vaddr: bigint;
   readonly offset: bigint;
   readonly symbols: readonly RecordedSymbol[];
@@ -22,14 +22,18 @@ interface RecordedSymbol {
 /** Kinds of files of simpleperf (`DsoType` in its dso.h). */
 const DEX_FILE = 3, SYMBOL_MAP_FILE = 4;
 
-/** Bytes that a symbol without a size has at most: those of kallsyms reach to the next one. */
+/**
+ * Maximum size of a symbol without a recorded size. Symbols of kallsyms reach to the next symbol.
+ */
 const LONGEST = 1 << 16;
 
-/** The symbols of one object that a recording holds itself. */
+/** The symbols of one object that are in the recording itself. */
 class RecordedSymbols {
   readonly #symbols: readonly SymbolInfo[];
 
-  /** Takes symbols in any order, with the addresses of their object; size 0 stands for none. */
+  /**
+   * Sorts the symbols, which have addresses of their object. Size 0 means that the size is unknown.
+   */
   constructor(symbols: readonly SymbolInfo[]) {
     const sorted = symbols.toSorted((a, b) => a.start - b.start);
     this.#symbols = sorted.map((symbol, i) => {
@@ -53,9 +57,10 @@ class RecordedSymbols {
 }
 
 /**
- * The files with symbols in the features SP_FILE and SP_FILE2 of simpleperf and HI_FILES_SYMBOL of hiperf.
+ * The files with symbols in the features SP_FILE and SP_FILE2 of simpleperf and HI_FILES_SYMBOL of
+ * hiperf.
  *
- * @param report receives what is wrong with a feature
+ * @param report receives errors in a feature
  */
 export function recordedFiles(
   features: readonly { readonly id: number; readonly bytes: Uint8Array }[],
@@ -69,7 +74,7 @@ export function recordedFiles(
   });
 }
 
-/** The symbols of an object in such files; `undefined` if they have none of it. */
+/** The symbols of an object in such files; `undefined` if the files have no symbols of it. */
 export function recordedSymbols(
   files: readonly RecordedFile[],
   object: SymbolObject,
@@ -86,16 +91,16 @@ export function recordedSymbols(
   return symbols.length === 0 ? undefined : new RecordedSymbols(symbols);
 }
 
-/** A symbol's address as its object counts it. */
+/** Address of a symbol in its object. */
 function startOf(object: SymbolObject, file: RecordedFile, vaddr: bigint): number {
-  // Those of the kernel and of compiled code are where they ran.
+  // Symbols of the kernel and of compiled code have addresses in memory.
   if (object.kind === "kernel") {
     return addressFromBigInt(vaddr) -
       (object.reference === undefined ? 0 : object.referenceAddress ?? 0);
   }
   if (object.kind === "jit" || file.type === SYMBOL_MAP_FILE) return addressFromBigInt(vaddr);
   if (object.kind === "module") return addressFromBigInt(BigInt.asUintN(64, vaddr - file.vaddr));
-  // Those of a dex file are offsets in the file.
+  // Symbols of a dex file have file offsets.
   if (file.type === DEX_FILE) return addressFromBigInt(vaddr);
   return addressFromBigInt(BigInt.asUintN(64, vaddr - file.vaddr + file.offset));
 }
@@ -119,7 +124,7 @@ function filesOf(feature: Feature): RecordedFile[] {
     case "HI_FILES_SYMBOL":
       return feature.value.files.map((file) => ({
         path: file.path,
-        // Its kinds are not those of simpleperf: all files count as ELF.
+        // Kinds of hiperf differ from simpleperf's: treat all files as ELF.
         type: -1,
         vaddr: file.text_exec_vaddr,
         offset: file.text_exec_vaddr_file_offset,
@@ -129,7 +134,7 @@ function filesOf(feature: Feature): RecordedFile[] {
   return [];
 }
 
-/** A `FileFeature` of simpleperf's record_file.proto. */
+/** Decodes a `FileFeature` of simpleperf's record_file.proto. */
 function fileFeature(bytes: Uint8Array): RecordedFile {
   let path = "", type = 0, vaddr = 0n, offset = 0n;
   const symbols: RecordedSymbol[] = [];
@@ -159,7 +164,10 @@ function symbolOf(bytes: Uint8Array): RecordedSymbol {
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** The fields of a protobuf message: numbers, and bytes of strings and messages. It ends where it is cut. */
+/**
+ * Decodes the fields of a protobuf message: numbers, and bytes of strings and messages. Stops at a
+ * cut field.
+ */
 function* protobuf(bytes: Uint8Array): Generator<[number, bigint | Uint8Array]> {
   let at = 0;
   const varint = (): bigint | undefined => {

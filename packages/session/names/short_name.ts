@@ -1,6 +1,7 @@
 /**
- * The name by which perf shows a binary: the last part of its path, a module in brackets, code of a
- * JIT compiler by its process (`dso__set_basename` and `__kmod_path__parse` of tools/perf/util/dso.c).
+ * The name that perf shows for a binary: the last part of its path, a module in brackets, code of a
+ * JIT compiler by its process (`dso__set_basename` and `__kmod_path__parse` of
+ * tools/perf/util/dso.c).
  *
  * @param name The path, or the name in brackets.
  * @param kernel Whether the binary belongs to the kernel.
@@ -27,7 +28,7 @@ export function shortName({ name, kernel }: { name: string; kernel: boolean }): 
 }
 
 /**
- * The name of a kernel's mapping without the symbol that it is relocated by.
+ * The name of a kernel's mapping without the reference symbol at its end.
  *
  * @example
  * ```ts

@@ -12,21 +12,21 @@ import type { RecordedAddresses } from "../places/addresses.ts";
 import { enlarge } from "@perfdata/format/bytes";
 import { KERNEL_HIDDEN } from "../places/places.ts";
 
-/** The addresses of one object, looked up. */
+/** The looked-up addresses of one object. */
 export interface SymbolizedObject {
   /** Its number in {@linkcode RecordedAddresses.objects}. */
   readonly number: number;
-  /** Its symbols; they are closed after this object. */
+  /** Its symbols, which are closed before the next object. */
   readonly symbols: ObjectSymbols;
-  /** Rows of the address table, by address. */
+  /** Rows of the address table, sorted by address. */
   readonly rows: Uint32Array;
-  /** What became of each of them. */
+  /** Result of each row. */
   readonly resolutions: readonly Resolution[];
 }
 
 /**
- * Looks up the addresses of a recording, object by object, so that the symbols of one are in memory
- * at a time.
+ * Looks up the addresses of a recording, object by object, so that the symbols of only one object
+ * are in memory.
  *
  * @example
  * ```ts
@@ -66,10 +66,10 @@ export async function* symbolize(
   }
 }
 
-/** Called while names are looked up, with how many addresses were, and how many there are. */
+/** Called during look-ups with the number of finished addresses and of all addresses. */
 export type LookUpProgress = (done: number, all: number) => void;
 
-/** How many rows of a table are looked up. */
+/** Number of rows of a table to look up. */
 function lookedUp({ count, object, uses }: RecordedAddresses["table"]): number {
   let n = 0;
   for (let row = 0; row < count; row++) {
@@ -78,7 +78,7 @@ function lookedUp({ count, object, uses }: RecordedAddresses["table"]): number {
   return n;
 }
 
-/** The same with symbols that the caller opens, and closes when it will. */
+/** Like {@linkcode symbolize}, but the caller opens and closes the symbols. */
 export async function* symbolizeWith(
   { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
   open: (object: number) => Promise<ObjectSymbols>,
@@ -108,10 +108,10 @@ export async function* symbolizeWith(
   }
 }
 
-/** Rows by their address. */
+/** Sorts rows by address. */
 function byAddress(rows: Uint32Array, address: Float64Array): Uint32Array {
-  // To sort numbers alone is much quicker than to compare rows: an address and the place of its row
-  // go into one, where that is exact.
+  // Sorting numbers is much faster than comparing rows, so address and row index are packed into
+  // one number, if that is exact.
   const size = 2 ** Math.ceil(Math.log2(rows.length + 1));
   const packed = pick(address, rows);
   const most = 2 ** 52 / size;
@@ -137,71 +137,77 @@ function pick(column: Float64Array, rows: Uint32Array): Float64Array {
   return picked;
 }
 
-/** How many of what: distinct addresses, samples by their `ip`, and the sum of their periods. */
+/** Weights of a set of addresses. */
 export interface TrustCount {
-  /** Distinct addresses, those of call chains and branch stacks included. */
+  /** Distinct addresses, including those in call chains and branch stacks. */
   addresses: number;
-  /** Samples. */
+  /** Samples at these addresses, by their `ip`. */
   samples: number;
-  /** Their periods. */
+  /** Sum of the periods of these samples. */
   period: number;
 }
 
-/** How far the symbols of one object can be trusted. */
+/** Trust in the symbols of one object. */
 export interface ObjectTrust {
-  /** The object; `undefined` for addresses where nothing was mapped or known to be. */
+  /** The object; `undefined` for unmapped addresses. */
   readonly object: SymbolObject | undefined;
-  /** The file that its symbols come from. */
+  /** The file of its symbols. */
   readonly origin: string | undefined;
-  /** Whether they come from a bundle. */
+  /** Whether the symbols come from a bundle. */
   readonly bundled: boolean;
   /** All of its addresses. */
   readonly all: TrustCount;
-  /** Those that have a function. */
+  /** Addresses with a function. */
   readonly resolved: TrustCount;
-  /** Those of them that have a source line. */
+  /** Addresses with a source line. */
   readonly lines: TrustCount;
   /**
-   * Those of `resolved` whose file is not known to be of the recorded build: there is no build id
-   * to compare.
+   * Addresses of `resolved` whose symbol file may be another build, because there is no build id to
+   * compare.
    */
   readonly unverified: TrustCount;
-  /** Those of `resolved` that have the name of the newest of several pieces of JIT code: see `Resolution`. */
+  /**
+   * Addresses of `resolved` with the name of the newest of several pieces of JIT code: see
+   * `Resolution`.
+   */
   readonly newest: TrustCount;
-  /** The others, by cause. */
+  /** Addresses without a function, by cause. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
-  /** Files that were there but are from another build, or cannot be read. */
+  /** Files that exist but are from another build, or cannot be read. */
   readonly refused: readonly RefusedFile[];
-  /** Paths of ELF files that were looked for, whether they were there or not. */
+  /** Paths of ELF files that were looked for, whether they exist or not. */
   readonly looked: readonly string[];
-  /** Parts of the debug information that cannot be read: the first few of them. */
+  /** Messages about the first few parts of the debug information that cannot be read. */
   readonly faults: readonly string[];
-  /** How many such parts there are. */
+  /** Number of all such parts. */
   readonly faultCount: number;
 }
 
-/** How far the symbols of a recording can be trusted. */
+/** Trust in the symbols of a recording. */
 export interface SymbolTrust {
   /** All addresses, samples and periods. */
   readonly all: TrustCount;
-  /** Those that have a function. */
+  /** Addresses with a function. */
   readonly resolved: TrustCount;
-  /** Those of them that have a source line. */
+  /** Addresses with a source line. */
   readonly lines: TrustCount;
-  /** Those of `resolved` whose file is not known to be of the recorded build. */
+  /** Addresses of `resolved` whose symbol file may be another build. */
   readonly unverified: TrustCount;
-  /** Those of `resolved` that have the name of the newest of several pieces of JIT code: see `Resolution`. */
+  /**
+   * Addresses of `resolved` with the name of the newest of several pieces of JIT code: see
+   * `Resolution`.
+   */
   readonly newest: TrustCount;
-  /** The others, by cause; all causes are there, in the order in which they are shown. */
+  /** Addresses without a function, by cause. All causes are in it, in the order of the output. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
-  /** The same by object, those with most samples first. */
+  /** Trust by object, those with most samples first. */
   readonly objects: readonly ObjectTrust[];
 }
 
 /**
- * Counts which addresses of a recording have symbols, and why the others have none.
+ * Counts the addresses of a recording with and without symbols, the latter by cause.
  *
- * @param each is given each object with its look-ups as it is counted
+ * @param each called with each object after it was looked up
  *
  * @example
  * ```ts
@@ -243,12 +249,15 @@ export async function symbolTrust(
   return outcomes.trust(recorded);
 }
 
-/** Bits of an outcome that is a function; without them it is the number of a cause, from 1 on. */
+/**
+ * Bits of an outcome with a function. An outcome without a function is the number of a cause, from
+ * 1 on.
+ */
 const OUTCOME = { FUNCTION: 0x40, LINES: 0x20, NEWEST: 0x10 } as const;
-/** How many outcomes there may be. */
+/** Number of possible outcomes. */
 const OUTCOMES = 0x80;
 
-/** Where symbols of an object came from, and what was wrong with them. */
+/** Symbol files of an object, and errors in them. */
 export type ObjectOutcome =
   & Pick<
     ObjectTrust,
@@ -256,22 +265,22 @@ export type ObjectOutcome =
   >
   & { readonly verified: boolean };
 
-/** Outcomes of one thread: what can be sent to another one. */
+/** Outcomes of one thread, for sending to another thread. */
 export interface OutcomesPart {
   /** By row. */
   readonly outcomes: Uint8Array<ArrayBuffer>;
-  /** By object; nothing of those without addresses. */
+  /** By object; `undefined` for objects without look-ups. */
   readonly objects: readonly (ObjectOutcome | undefined)[];
 }
 
-/** Results for addresses that are looked up in parts, counted at the end. */
+/** Results for addresses that are looked up in parts, and counted at the end. */
 export class LookUpOutcomes {
-  /** By row: 0 if it was not looked up. */
+  /** By row; 0 if it was not looked up. */
   #outcomes = new Uint8Array(1 << 10);
   readonly #objects: (ObjectOutcome | undefined)[] = [];
 
   /**
-   * Adds what became of addresses of an object.
+   * Adds the results for addresses of an object.
    *
    * @param first Number of the first row.
    */
@@ -283,28 +292,28 @@ export class LookUpOutcomes {
     let outcome = 0;
     for (let i = 0; i < rows.length; i++) {
       const found = resolutions[i] as Resolution;
-      // Addresses of a function follow each other, and share what was found.
+      // Consecutive addresses of a function often share their result.
       if (found !== last) outcome = outcomeOf(last = found);
       this.#set(first + (rows[i] as number), outcome);
     }
   }
 
-  /** What became of the objects, by number. */
+  /** Symbol files of the objects, by number. */
   get objects(): readonly (ObjectOutcome | undefined)[] {
     return this.#objects;
   }
 
-  /** What can be sent to another thread. */
+  /** The outcomes of the first `count` rows, for sending to another thread. */
   part(count: number): OutcomesPart {
     this.#set(count, 0);
     return { outcomes: this.#outcomes.slice(0, count), objects: this.#objects };
   }
 
   /**
-   * Joins what another thread has looked up.
+   * Adds the outcomes of another thread.
    *
-   * @param rows The rows here, by its rows.
-   * @param objects The objects here, by its objects.
+   * @param rows The rows here, by the other thread's rows.
+   * @param objects The objects here, by the other thread's objects.
    */
   join(part: OutcomesPart, rows: Int32Array, objects: Int32Array): void {
     for (const [number, object] of part.objects.entries()) {
@@ -336,14 +345,14 @@ export class LookUpOutcomes {
 
   /** Counts all addresses. */
   trust({ objects: all, table }: Pick<RecordedAddresses, "objects" | "table">): SymbolTrust {
-    // By object, and two more: what is not mapped, and what is in a kernel that is not known.
+    // Sums by object, then of unmapped addresses and of addresses in a hidden kernel.
     const sums: (Float64Array | undefined)[] = [];
     const { length } = all;
     const shown = shownObjects(all);
     this.#set(table.count, 0);
     for (let row = 0; row < table.count; row++) {
       const use = table.uses[row];
-      // What is only there for tools that look up the byte before a return address does not count.
+      // Addresses that only serve look-ups of the byte before a return address do not count.
       if (use === 0 || use === ADDRESS_USE.BEFORE_RETURN) continue;
       const object = table.object[row] as number;
       const isHidden = object === KERNEL_HIDDEN;
@@ -358,7 +367,7 @@ export class LookUpOutcomes {
       own[at + 2] = (own[at + 2] as number) + (table.periods[row] ?? 0);
     }
     const objects: ObjectTrust[] = [];
-    // One that was looked up of each: of some objects only other versions were.
+    // The first outcome under each shown number: other versions of the object may have no look-ups.
     const outcomes = new Map<number, ObjectOutcome>();
     for (const [number, outcome] of this.#objects.entries()) {
       if (outcome === undefined) continue;
@@ -382,7 +391,7 @@ export class LookUpOutcomes {
       };
       objects.push({ object: undefined, ...own, ...nothing });
     }
-    // Equal ones in an order that does not depend on that of the records.
+    // Ties are sorted by name, independent of the order of records.
     const name = ({ object }: ObjectTrust): string => object?.path ?? "";
     objects.sort((a, b) =>
       b.all.samples - a.all.samples || b.all.addresses - a.all.addresses ||
@@ -402,8 +411,8 @@ export class LookUpOutcomes {
 }
 
 /**
- * By object, the number under which it is shown: versions of the code that the JIT compiler of a process
- * made are one object.
+ * The number under which each object is shown. All versions of a JIT compiler's code in a process
+ * are one object.
  */
 export function shownObjects(objects: readonly SymbolObject[]): Int32Array {
   const first = new Map<string, number>();
@@ -441,7 +450,7 @@ function emptyCounts(): Counts {
   return { ...counts, unverified: zero(), newest: zero(), unresolved };
 }
 
-/** Counts the sums of an object: addresses, samples and periods by outcome. */
+/** Sums an object's counts: addresses, samples and periods by outcome. */
 function countsOf(sums: Float64Array, verified: boolean): Counts {
   const counts = emptyCounts();
   for (let outcome = 0; outcome < OUTCOMES; outcome++) {

@@ -1,6 +1,6 @@
 /**
- * The addresses that occur in a recording, and their symbols. Separate from `@perfdata/session`, since
- * a program that needs no names should not load the readers of ELF and DWARF.
+ * The addresses that occur in a recording, and their symbols. Separate from `@perfdata/session`, so
+ * that programs without names do not load the readers of ELF and DWARF.
  *
  * @module
  */
