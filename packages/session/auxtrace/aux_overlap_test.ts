@@ -37,7 +37,7 @@ Deno.test("offsets that follow on each other", () => {
 });
 
 Deno.test("offsets lie: the bytes differ, and are found elsewhere or nowhere", () => {
-  // The ring went around: the places say 150 bytes are the same.
+  // The ring wrapped: by the offsets, 150 bytes would overlap.
   assertEquals(findAuxOverlap(part(0, 450, 0n), part(800, 1200, 300n), PT), undefined);
   // Here bytes overlap as well, but not at the offsets.
   assertEquals(findAuxOverlap(part(0, 600, 0n), part(350, 900, 100n), PT), 250);

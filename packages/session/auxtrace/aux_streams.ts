@@ -53,7 +53,10 @@ export interface AuxCollectorOptions {
 interface FlaggedRanges {
   records: number;
   all: number;
-  /** Flags of records of a ring buffer: their offset is a place in it, and their size its size. */
+  /**
+   * Flags of ring-buffer records: their offset and size describe the ring, not a range of the
+   * stream.
+   */
   ring: number;
   readonly ranges: { from: bigint; to: bigint; flags: number }[];
 }

@@ -42,8 +42,9 @@ export interface AuxStream {
   /** The CPU that was traced; `undefined` if a thread was. */
   readonly cpu: number | undefined;
   /**
-   * The thread that was traced. In the buffer of a CPU, it is the process that perf has started or was told
-   * of, whoever ran there (context switches say who), and `undefined` where all that ran there was traced.
+   * The thread that was traced. In the buffer of a CPU, the process that perf started or attached
+   * to, even if other threads ran there (context switches name them); `undefined` if all processes
+   * were traced.
    */
   readonly tid: number | undefined;
   /** Number of the buffer in the recording; -1 for samples. */

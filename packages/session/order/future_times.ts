@@ -6,27 +6,27 @@ import {
 import { enlarge } from "@perfdata/format/bytes";
 import { RecordTime } from "./record_time.ts";
 
-/** Number of records with a time that share one bound. */
+/** Number of records with a time that share a bound. */
 const STRETCH = 1 << 12;
 
 /**
- * Lower bounds on the times that are still to come in a file.
+ * Lower bounds on the times of later records in a file.
  *
- * With them, records can be put in order in bounded memory if no FINISHED_ROUND says that
- * nothing older follows: what is not younger than the oldest of all that comes later is in place.
+ * With them, records are sorted in bounded memory even without FINISHED_ROUND records: a record
+ * that is not later than the bound can be delivered.
  */
 export class FutureTimes {
   #hi = new Uint32Array(1 << 10);
   #lo = new Uint32Array(1 << 10);
   #stretches = 0;
-  /** Whether a record without a time stands after one with a time. */
+  /** Whether a record without a time follows one with a time. */
   untimedLater = false;
 
   /**
-   * Looks through a file that can be read more than once. Damage is not reported: that is for the pass
-   * in which the records are used.
+   * Scans a file that can be read more than once. Damage is not reported, since the pass that uses
+   * the records reports it.
    *
-   * @returns `undefined` if the file has a FINISHED_ROUND: reading stops there.
+   * @returns `undefined` if the file has a FINISHED_ROUND: the scan stops there.
    * @throws {PerfDataError} In strict mode, if the file is damaged.
    */
   static async read(
@@ -71,7 +71,7 @@ export class FutureTimes {
     this.#lo[stretch] = lo;
   }
 
-  /** Makes the lowest time of each stretch that of all from there on. */
+  /** Replaces the lowest time of each stretch by the lowest from there to the end of the file. */
   #accumulate(): void {
     for (let i = this.#stretches - 2; i >= 0; i--) {
       this.#lower(i, this.#hi[i + 1] as number, this.#lo[i + 1] as number);
@@ -79,8 +79,8 @@ export class FutureTimes {
   }
 
   /**
-   * A time that nothing lies before that comes after the first `count` records with a time, as its
-   * upper and lower 32 bits.
+   * A lower bound for the times after the first `count` records with a time, as its upper and lower
+   * 32 bits.
    */
   boundAfter(count: number): readonly [hi: number, lo: number] {
     const stretch = Math.floor(count / STRETCH);

@@ -5,44 +5,44 @@ import { ReorderBuffer } from "./reorder_buffer.ts";
 import { type Run, RunWriter } from "./run.ts";
 
 /**
- * If nothing else bounds the records that have to wait, times are looked up ahead from this many bytes
- * of records on. Fewer are simply held.
+ * Bytes of data from which on a file is scanned in advance for its times. Records of smaller files
+ * are simply held.
  */
 const LOOK_AHEAD = 1 << 26;
 
-/** Receives runs of records in the order of their delivery. */
+/** Receives records in runs, in the order of their delivery. */
 export interface RunSink {
-  /** Called for each run, of which block, start, offset, event and time are filled. */
+  /** Called for each run, whose columns block, start, offset, event and time are filled. */
   run(run: Run): void;
-  /** Called for each batch before its records are taken. */
+  /** Called for each batch before its records are processed. */
   readonly batch?: ((batch: RecordBatch) => void | Promise<void>) | undefined;
-  /** Called after a record that a payload follows: AUXTRACE, TRACING_DATA. */
+  /** Called after a record with a payload: AUXTRACE, TRACING_DATA. */
   payload?(payload: Payload): Promise<void>;
-  /** Says whether what has a time is to wait for the end; asked for each batch. */
+  /** Returns whether records with a time wait for the end of the input; asked for each batch. */
   waitsForEnd?(): boolean;
-  /** Called when all is read, before what waits is delivered. */
+  /** Called after the end of the input, before the waiting records are delivered. */
   read?(): Promise<void>;
-  /** Called after each batch, when what may go of it is delivered. */
+  /** Called after each batch, after its records that need not wait were delivered. */
   readonly settle?: (() => Promise<void>) | undefined;
-  /** Says whether to go on; asked after each batch. */
+  /** Returns whether to stop; asked after each batch. */
   done?(): boolean;
 }
 
-/** How to deliver records. */
+/** Options of {@linkcode deliverRuns}. */
 export interface OrderOptions extends Pick<BatchOptions, "from" | "to" | "inflate"> {
   /**
-   * `time`, the default: by time, as perf does. `file`: as they stand in the file, which needs no
+   * `time`, the default: by time, as in perf. `file`: in the order of the file, which needs no
    * buffer.
    */
   readonly order?: "time" | "file";
   /**
-   * Bytes of records from which on a file is read once before, up to its first FINISHED_ROUND; 64 MB
+   * Bytes of data from which on a file is scanned in advance, up to its first FINISHED_ROUND; 64 MB
    * by default.
    */
   readonly lookAhead?: number;
   /**
-   * Bytes of records that wait in memory before they are sorted into a temporary file, if the source
-   * has one (`ByteSource.temp`); 128 MB by default.
+   * Bytes of waiting records in memory from which on they are moved to a temporary file, if the
+   * source has one (`ByteSource.temp`); 128 MB by default.
    */
   readonly hold?: number;
 }
@@ -51,7 +51,7 @@ export interface OrderOptions extends Pick<BatchOptions, "from" | "to" | "inflat
 export interface OrderStats {
   /** Records that went through the re-order buffer. */
   queued: number;
-  /** Records that were older than one that had been delivered before them. */
+  /** Records that were delivered after a later one. */
   violations: number;
   /** Maximum number of bytes that the re-order buffer held. */
   peakBytes: number;
@@ -60,30 +60,32 @@ export interface OrderStats {
 }
 
 /**
- * Whether the records of a file can be brought into an order of time: not where the events were
- * recorded without `sample_id_all`, since then only samples have a time. A pipe is always ordered.
+ * Whether the records of a file can be sorted by time. They cannot if the events were recorded
+ * without `sample_id_all`, since then only samples have a time. A pipe is always sorted.
  */
 export function isTimeOrdered(reader: PerfDataReader): boolean {
   return reader.isPipe || reader.events.all[0]?.attr.flags.sample_id_all === true;
 }
 
 /**
- * Delivers the records of a file to `sink`, in runs, as `perf` orders them.
+ * Delivers the records of a file to `sink`, in runs, in the order of `perf`.
  *
- * Kernel records with a time wait in a buffer. At a FINISHED_ROUND all those are delivered, by
- * time, that are not younger than the youngest was at the FINISHED_ROUND before: the kernel's
- * buffers were read in turn, so that nothing older can come any more. What has no time, and perf's
- * own records, are delivered at once. At the end the rest follows. (`ordered-events.c` of perf.)
+ * Kernel records with a time wait in a buffer. A FINISHED_ROUND delivers the waiting records up to
+ * the latest time that had been read at the previous FINISHED_ROUND, sorted by time. No older
+ * record can follow, because the kernel's buffers were read in turn. Records without a time, and
+ * perf's own, are delivered at once. The others are delivered at the end. (`ordered-events.c` of
+ * perf.)
  *
- * The buffer holds the bytes of at most two rounds. A file without any FINISHED_ROUND is looked
- * through before, so that what is not younger than all that follows need not wait: the order is the
- * same, and the buffer holds no more than the disorder of the file asks for.
+ * The buffer holds at most two rounds. A file without any FINISHED_ROUND is scanned in advance, so
+ * that a record waits only if an earlier one follows: the order is the same, and the size of the
+ * buffer depends on the disorder of the file only.
  *
- * A pipe is read once. What waits there is sorted into runs in a temporary file when it is more than
- * `options.hold`, and merged when it may go: where the source has no temporary file, more than 2 GB are
- * refused.
+ * A pipe is read once. If its waiting records exceed `options.hold`, they are sorted into a
+ * temporary file, and merged at their delivery. Without a temporary file, more than 2 GB are an
+ * error.
  *
- * @throws {PerfDataError} In strict mode, if the file is damaged; where too much would have to be held.
+ * @throws {PerfDataError} In strict mode, if the file is damaged; if too many records would have to
+ * wait.
  *
  * @example
  * ```ts
@@ -151,7 +153,7 @@ export async function deliverRuns(
   return stats;
 }
 
-/** Delivers what does not wait. */
+/** Delivers the records of a batch that have no time. */
 function addUntimed(batch: RecordBatch, to: RunWriter, time: RecordTime): void {
   to.run.blocks = [batch];
   for (let i = 0; i < batch.count; i++) {
@@ -160,7 +162,7 @@ function addUntimed(batch: RecordBatch, to: RunWriter, time: RecordTime): void {
   to.flush();
 }
 
-/** Delivers all records of a batch as they stand in the file. */
+/** Delivers all records of a batch in the order of the file. */
 function addAll(batch: RecordBatch, to: RunWriter, time: RecordTime): void {
   to.run.blocks = [batch];
   for (let i = 0; i < batch.count; i++) {

@@ -8,7 +8,7 @@ import { deliverRuns, type OrderOptions } from "./order.ts";
 /** A record of a test file: a sample with a time, or the end of a round. */
 type Item = bigint | "round";
 
-/** Samples hold their time and a number, so that each is known wherever it turns up. */
+/** Writes a file of samples, each with its time and number, so that the output identifies it. */
 async function file(
   items: readonly Item[],
   source: (bytes: Uint8Array) => ByteSource = bytesSource,
@@ -55,7 +55,7 @@ async function delivered(
   return { seen, stats };
 }
 
-/** The rule as `ordered-events.c` has it, with a list that is kept sorted. */
+/** Model of `ordered-events.c` with a list that is kept sorted. */
 function model(items: readonly Item[]): (number | "round")[] {
   const seen: (number | "round")[] = [];
   let queue: { time: bigint; i: number }[] = [];
@@ -126,12 +126,12 @@ Deno.test("a file of many batches: nothing is lost, and only two rounds are held
   }
   const { seen, stats } = await delivered(items);
   assertEquals(seen, model(items));
-  // A round is copied in runs, which padding may stretch a little.
+  // A round is copied in runs, which padding may extend a little.
   assertEquals(stats.peakBytes <= 2 * 200 * 24 + 64, true, `${stats.peakBytes} bytes`);
 });
 
 Deno.test("rounds of hundreds of records: runs of any length are merged", async () => {
-  // Each run is what was read of one CPU's buffer: its times rise.
+  // Each run is read from one CPU's buffer, so its times rise.
   const run = fc.tuple(
     fc.integer({ min: 1, max: 700 }),
     fc.nat(3000),
@@ -152,7 +152,7 @@ Deno.test("rounds of hundreds of records: runs of any length are merged", async 
 
 Deno.test("a file without rounds: the order is that of a stable sort, and what may go does not wait", async () => {
   const count = 200_000;
-  // Up to 3,000 records away from their place.
+  // Samples are up to 3,000 positions away from their order.
   const random = pseudoRandom(7);
   const jitter = (i: number): bigint => 1_000_000n + BigInt(i + Math.floor(random() * 3000));
   const shapes: Record<string, [times: (i: number) => Item, most: number]> = {
@@ -207,7 +207,7 @@ class MemoryFile implements TempFile {
   }
 }
 
-/** A stream that gives few bytes at a time, with temporary files. */
+/** A stream that returns few bytes per read, with temporary files. */
 function streamed(pieces: number, made: MemoryFile[]): (bytes: Uint8Array) => ByteSource {
   return (bytes) => {
     let at = 0;
@@ -264,7 +264,7 @@ Deno.test("a long stream without rounds: a file is sorted in windows, memory hol
     .sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);
   assertEquals(seen, sorted);
   assertEquals(made.length, 1);
-  // 48 bytes a record: 24 of the record, and as many of its row.
+  // 48 bytes per record: 24 of the record, and 24 of its row.
   assertEquals([stats.spilledBytes, stats.queued], [48 * count, count]);
   assert(stats.peakBytes < 2 << 20, `${stats.peakBytes} bytes held`);
 });

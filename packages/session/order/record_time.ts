@@ -8,14 +8,14 @@ import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/forma
 
 /** Times of records, a row for each. */
 export class TimeColumns {
-  /** The upper half of the time; both halves are 0 where the record has none. */
+  /** Upper half of the time; both halves are 0 if the record has no time. */
   readonly hi: Int32Array;
   /** The lower half. */
   readonly lo: Int32Array;
-  /** Number of the event that the record belongs to, or -1 if its id is not known. */
+  /** Number of the record's event, or -1 if its id is unknown. */
   readonly event: Int32Array;
 
-  /** Makes room for so many. */
+  /** Allocates columns of a fixed size. */
   constructor(rows: number) {
     this.hi = new Int32Array(rows);
     this.lo = new Int32Array(rows);
@@ -24,20 +24,20 @@ export class TimeColumns {
 }
 
 /**
- * Reads the times of kernel records: that of a sample, or that of the `sample_id` at the end of another
- * record (`perf_event.h`), in nanoseconds, as two signed 32-bit halves.
+ * Reads the times of kernel records, in ns as two signed 32-bit halves: the time of a sample, or of
+ * the `sample_id` at the end of another record (`perf_event.h`).
  */
 export class RecordTime {
-  /** The upper half of the time that was read last; both halves are 0 where the record has none. */
+  /** Upper half of the last time; both halves are 0 if the record has no time. */
   hi: number = 0;
   /** The lower half. */
   lo: number = 0;
-  /** Number of the event that the record belongs to, or -1 if its id is not known. */
+  /** Number of the record's event, or -1 if its id is unknown. */
   event: number = -1;
   readonly #events: EventTable;
 
   /**
-   * Reads times of one file.
+   * Prepares for one file.
    *
    * @param events The events of the file.
    */
@@ -45,7 +45,7 @@ export class RecordTime {
     this.#events = events;
   }
 
-  /** Whether it is the time of something: neither 0 nor all ones. */
+  /** Whether the record has a time: neither 0 nor all bits set. */
   get known(): boolean {
     return isKnownTime(this.hi, this.lo);
   }
@@ -59,7 +59,7 @@ export class RecordTime {
     return this;
   }
 
-  /** Reads the times of the records `[from, to)` of a batch into columns, from their beginning on. */
+  /** Reads the times of the records `[from, to)` of a batch into columns, starting at row 0. */
   readAll(batch: RecordBatch, from: number, to: number, into: TimeColumns): void {
     const { view, littleEndian: le, starts } = batch;
     const { all } = this.#events;
@@ -100,7 +100,7 @@ export class RecordTime {
 
 const one = new TimeColumns(1);
 
-/** Whether it is the time of something: neither 0 nor all ones. */
+/** Whether a time is valid: neither 0 nor all bits set. */
 export function isKnownTime(hi: number, lo: number): boolean {
   return (hi | lo) !== 0 && (hi & lo) !== -1;
 }

@@ -1,29 +1,26 @@
 import type { Run } from "./run.ts";
 
-/**
- * Times of rows in ns since the first one: differences stay exact even if times of the clock exceed the
- * range of exact doubles.
- */
+/** Times of rows in ns since the first one. Differences are exact even if times exceed 2^53. */
 export class RelativeTime {
   #baseHi = -1;
   #baseLo = 0;
 
-  /** What times count from, in ns. */
+  /** Time in ns that other times are relative to. */
   get base(): bigint {
     return this.#baseHi < 0 ? 0n : BigInt(this.#baseHi) << 32n | BigInt(this.#baseLo);
   }
 
-  /** The upper half of that; -1 before the first row with a time. */
+  /** Upper half of the base; -1 before the first row with a time. */
   get baseHi(): number {
     return this.#baseHi;
   }
 
-  /** The lower half of it. */
+  /** Lower half of the base. */
   get baseLo(): number {
     return this.#baseLo;
   }
 
-  /** When a row was; rows without a time are as old as the first one. */
+  /** Time of a row since the base; 0 for rows without a time. */
   of(run: Run, i: number): number {
     const hi = (run.timeHi[i] as number) >>> 0;
     const lo = (run.timeLo[i] as number) >>> 0;

@@ -12,16 +12,16 @@ import { BIAS, BLOCK, Block, WaitingRows } from "./waiting_rows.ts";
 /** Minimum number of rows before checking which of them can be delivered. */
 const FEW = 1 << 15;
 
-/** Records of a batch that are taken in one call: see `RUN_ROWS`. */
+/** Number of records that one call processes: see `RUN_ROWS`. */
 const CHUNK = 256;
 
-/** Bytes that wait in memory before they go to a temporary file. */
+/** Bytes of waiting records in memory before they are moved to a temporary file. */
 const HOLD = 2 ** 27;
 
-/** Bytes that wait in memory at most where there is no temporary file. */
+/** Limit of waiting records in memory without a temporary file. */
 const MOST_HELD = 2 ** 31;
 
-/** Bytes of a row of those that wait. */
+/** Bytes of a row in `WaitingRows`. */
 const ROW = 32;
 
 /** The next FINISHED_ROUND from record `i` on, or the end of the batch. */
@@ -34,17 +34,17 @@ function nextRound(batch: RecordBatch, i: number): number {
 }
 
 /**
- * Holds the records of the round that is being read and those left of the round before. One class,
- * since taking, ordering and delivering work on the same columns, which are replaced as they grow.
+ * Holds the records of the current round and the rest of the previous round. It is one class,
+ * because adding, sorting and delivering share the same growing columns.
  *
- * The kernel wrote a buffer for each CPU, so that the records are in runs of rising times. They
- * are delivered from the heads of the runs:
+ * The kernel wrote a buffer for each CPU, so that the records are in runs of rising times. They are
+ * delivered from the heads of the runs:
  *
  * ```text
- *  left of the round before:  | run | run |
- *  this round:                            | run | run | run | ...
- *  at FINISHED_ROUND:         each run up to the limit goes; the blocks of the round before hold
- *                             nothing any more, and are used for the next round
+ *  rest of the previous round:  | run | run |
+ *  this round:                              | run | run | run | ...
+ *  at FINISHED_ROUND:           each run is delivered up to the limit; the blocks of the previous
+ *                               round are then empty, and used for the next round
  * ```
  */
 export class ReorderBuffer {
@@ -55,37 +55,39 @@ export class ReorderBuffer {
   readonly #future: FutureTimes | undefined;
   readonly #hold: number;
   readonly #reader: PerfDataReader;
-  /** What waits elsewhere. */
+  /** Waiting records in a temporary file. */
   #file: SortedFile | undefined;
-  /** Whether FINISHED_ROUND records are passed over: all that has a time waits for the end. */
+  /**
+   * Whether FINISHED_ROUND records are ignored, so that all records with a time wait for the end.
+   */
   waitsForEnd: boolean = false;
-  /** How many rows may wait until it is looked which may go. */
+  /** Number of waiting rows at which deliverable rows are searched. */
   #enough = FEW;
-  // Numbers of blocks: those of the round before, those of this round, and those that are free.
+  // Numbers of blocks: of the previous round, of this round, and free ones.
   #before: number[] = [];
   #current: number[] = [];
   #free: number[] = [];
   #bytes = 0;
   #count = 0;
   readonly #waiting = new WaitingRows();
-  /** By number; the first stands for the batch, whose records without a time are delivered at once. */
+  /** Blocks by number. Block 0 is the batch, whose records without a time are delivered at once. */
   readonly #blocks: Block[] = [new Block(0)];
-  /** Rows that are delivered next. */
+  /** Numbers of the rows to deliver next. */
   readonly #next = new Int32Array(RUN_ROWS);
-  /** Where each run of rising times starts. */
+  /** First row of each run of rising times. */
   #runs: number[] = [];
-  // Biased times: that up to which the next round delivers, and that which was delivered last.
+  // Biased times: the limit of the next round, and the last delivered time.
   #limitHi = BIAS;
   #limitLo = BIAS;
   #flushedHi = BIAS;
   #flushedLo = BIAS;
 
   /**
-   * Makes an empty buffer.
+   * Creates an empty buffer.
    *
-   * @param deliver Gets runs, of which block to time are filled.
-   * @param future The times that are to come, if no FINISHED_ROUND bounds them.
-   * @param hold Bytes that wait in memory before they go to a temporary file.
+   * @param deliver Receives runs, whose columns block to time are filled.
+   * @param future Bounds of later times, if there are no FINISHED_ROUND records.
+   * @param hold Bytes of waiting records in memory before they are moved to a temporary file.
    */
   constructor(
     deliver: (run: Run) => void,
@@ -103,9 +105,9 @@ export class ReorderBuffer {
     this.#hold = hold;
   }
 
-  /** Takes the records of a batch, and delivers what may go by now. */
+  /** Adds the records of a batch, and delivers those that need not wait. */
   take(batch: RecordBatch): void {
-    // Only its bytes are read, and nothing is added to them.
+    // The batch serves as a block: its bytes are read, and nothing is appended.
     this.#blocks[0] = batch as unknown as Block;
     for (let i = 0; i < batch.count;) {
       let stop = nextRound(batch, i);
@@ -122,16 +124,16 @@ export class ReorderBuffer {
       this.#flush(hi ^ BIAS, lo ^ BIAS);
       this.#run.flush();
       this.#freeBlocks();
-      // Each look goes through all that waits: not before it has doubled.
+      // Each search reads all waiting rows, so wait until their number has doubled.
       this.#enough = Math.max(FEW, 2 * this.#count);
     }
-    // The batch is overwritten after this.
+    // The batch will be overwritten.
     this.#run.flush();
     const held = this.#bytes + ROW * this.#count;
     if (held > this.#hold) this.#relieve(held);
   }
 
-  /** Puts what waits into a temporary file. */
+  /** Moves waiting records to a temporary file. */
   #relieve(held: number): void {
     const { temp } = this.#reader;
     if (temp !== undefined) {
@@ -148,7 +150,7 @@ export class ReorderBuffer {
     }
   }
 
-  /** Puts all that waits in memory into the file, as one run. */
+  /** Appends all waiting rows in memory to the file, as one run. */
   #spill(file: SortedFile): void {
     if (this.#count === 0) return;
     this.#takeUpTo(~BIAS, ~BIAS, (count) => {
@@ -162,7 +164,7 @@ export class ReorderBuffer {
     this.#current = [];
   }
 
-  /** Delivers from the file what is not younger than the limit. */
+  /** Delivers rows of the file up to the limit. */
   #merge(file: SortedFile, limitHi: number, limitLo: number): void {
     if (file.deliver(limitHi, limitLo, this.#run)) {
       this.#flushedHi = file.lastHi;
@@ -171,7 +173,7 @@ export class ReorderBuffer {
     this.#run.flush();
   }
 
-  /** Says that nothing in these blocks is needed any more. */
+  /** Frees blocks. */
   #release(numbers: readonly number[]): void {
     for (const number of numbers) {
       const block = this.#blocks[number] as Block;
@@ -187,7 +189,7 @@ export class ReorderBuffer {
     this.#file = undefined;
   }
 
-  /** Takes back the blocks in which nothing waits. */
+  /** Frees the blocks without waiting records. */
   #freeBlocks(): void {
     const waiting = new Set(this.#waiting.block.subarray(0, this.#count));
     const [kept, free] = [true, false].map((used) =>
@@ -197,7 +199,7 @@ export class ReorderBuffer {
     this.#release(free);
   }
 
-  /** Delivers all that waits. */
+  /** Delivers all waiting records. */
   finish(): void {
     const file = this.#file;
     if (file === undefined || file.isEmpty) this.#flush(~BIAS, ~BIAS);
@@ -210,7 +212,7 @@ export class ReorderBuffer {
 
   #takeRun(batch: RecordBatch, from: number, to: number): void {
     const last = to - 1;
-    // One copy for the whole run, records that do not wait included.
+    // Copies the whole run at once, including records that do not wait.
     const moved = this.#copy(batch.bytes, batch.start(from), batch.start(last) + batch.size(last));
     this.#waiting.reserve(this.#count + to - from);
     const before = this.#count;
@@ -221,7 +223,10 @@ export class ReorderBuffer {
     if (this.#bytes > this.#stats.peakBytes) this.#stats.peakBytes = this.#bytes;
   }
 
-  /** Puts records into the buffer whose bytes are in a block, or delivers those without a time. */
+  /**
+   * Adds rows for records whose bytes were copied to a block. Delivers records without a time at
+   * once.
+   */
   #takeSome(batch: RecordBatch, from: number, to: number, moved: number): void {
     const { starts, inflatedFrom, offset: batchOffset } = batch;
     const { timeHi, timeLo, at: positions, block: blocks, offset: offsets, event: eventNumbers } =
@@ -259,7 +264,7 @@ export class ReorderBuffer {
     this.#count = n;
   }
 
-  /** Copies bytes into the last of the current blocks; returns how far they moved. */
+  /** Copies bytes to the last current block; returns the change of their offset. */
   #copy(bytes: Uint8Array, from: number, to: number): number {
     let block = this.#blocks[this.#current.at(-1) ?? -1];
     if (block === undefined || !block.hasRoom(to - from)) {
@@ -287,13 +292,13 @@ export class ReorderBuffer {
     this.#limitHi = hi;
     this.#limitLo = lo;
     this.#run.flush();
-    // Nothing is left of the round before this one.
+    // All records of the previous round were delivered.
     this.#release(this.#before);
     this.#before = this.#current;
     this.#current = [];
   }
 
-  /** The highest time that was read: of those that wait each run ends with its own. */
+  /** The latest time that was read. Each waiting run ends with its latest time. */
   #youngest(): [number, number] {
     let hi = this.#limitHi;
     let lo = this.#limitLo;
@@ -311,13 +316,13 @@ export class ReorderBuffer {
     return [hi, lo];
   }
 
-  /** Delivers what is not younger than the limit: what came first comes first at equal times. */
+  /** Delivers waiting rows up to the limit; at equal times, in the order of the file. */
   #flush(limitHi: number, limitLo: number): void {
     if ((limitHi === BIAS && limitLo === BIAS) || this.#count === 0) return;
     this.#takeUpTo(limitHi, limitLo, (count) => this.#deliver(count));
   }
 
-  /** Hands on the next rows, up to the limit, and keeps the others. */
+  /** Passes on the next rows up to the limit, and keeps the others. */
   #takeUpTo(limitHi: number, limitLo: number, to: (count: number) => void): void {
     const runs = new RunHeap(this.#runs, this.#waiting.timeHi, this.#waiting.timeLo);
     for (let count = 1; count > 0;) {
@@ -330,9 +335,9 @@ export class ReorderBuffer {
   }
 
   /**
-   * Takes rows of all runs as the next ones, as many as fit, or until two runs are left.
+   * Selects the next rows from all runs, until `#next` is full or two runs are left.
    *
-   * @returns How many: none if all runs are at the limit.
+   * @returns The number of rows; 0 if all runs are at the limit.
    */
   #takeFromAll(runs: RunHeap, limitHi: number, limitLo: number): number {
     const { timeHi, timeLo } = this.#waiting;
@@ -340,7 +345,7 @@ export class ReorderBuffer {
     for (let run = runs.first; run >= 0 && runs.size !== 2 && next < RUN_ROWS; run = runs.first) {
       const row = runs.heads[run] as number;
       if (isLater(timeHi[row], timeLo[row], limitHi, limitLo)) break;
-      // Up to the head of the next run, which comes first at the same time if it came first.
+      // Up to the head of the next run. At equal times, the earlier run comes first.
       const other = runs.second;
       const head = other < 0 ? -1 : runs.heads[other] as number;
       const isBounded = head >= 0 && !isLater(timeHi[head], timeLo[head], limitHi, limitLo);
@@ -357,11 +362,11 @@ export class ReorderBuffer {
   }
 
   /**
-   * Takes the row `from` and those after it that are not younger than a bound as the next ones.
+   * Selects the row `from` and later rows of its run up to a bound.
    *
-   * @param isFirst Whether those as old as the bound are taken.
-   * @param n How many were taken before.
-   * @returns The first row that is not taken.
+   * @param isFirst Whether rows at the bound itself are selected.
+   * @param n Number of rows selected before.
+   * @returns The first row that is not selected.
    */
   #takeNext(
     from: number,
@@ -385,10 +390,11 @@ export class ReorderBuffer {
   }
 
   /**
-   * Takes rows of the last two runs as the next ones, up to where one of them ends: where two CPUs
-   * were busy each row may be of the other run.
+   * Selects rows of the last two runs, until one of them ends. If two CPUs were busy, rows
+   * alternate between the runs.
    *
-   * @returns How many: fewer than fit where a run has ended, none where both are at the limit.
+   * @returns The number of rows: less than `RUN_ROWS` if a run has ended, 0 if both are at the
+   * limit.
    */
   #takeFromTwo(runs: RunHeap, limitHi: number, limitLo: number): number {
     const { timeHi, timeLo } = this.#waiting;
@@ -405,7 +411,7 @@ export class ReorderBuffer {
     while (n < RUN_ROWS && i < endA && j < endB) {
       const hiA = timeHi[i] as number;
       const hiB = timeHi[j] as number;
-      // At the same time that which came first comes first.
+      // At equal times, the earlier run comes first.
       if (hiA < hiB || (hiA === hiB && (timeLo[i] as number) <= (timeLo[j] as number))) {
         if (hiA > limitHi || (hiA === limitHi && (timeLo[i] as number) > limitLo)) break;
         next[n++] = i++;
@@ -445,7 +451,7 @@ export class ReorderBuffer {
     return run + 1 < runs.length ? runs[run + 1] as number : this.#count;
   }
 
-  /** Keeps the runs from their heads on. */
+  /** Removes the delivered rows, which are before the heads of the runs. */
   #keep(heads: Int32Array): void {
     const runs = this.#runs;
     const kept: number[] = [];

@@ -12,10 +12,10 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/constants";
 
-/** Maximum number of rows of a {@link Run}: as many as fit in a CPU's second-level cache. */
+/** Maximum number of rows of a {@link Run}. They fit into a CPU's second-level cache. */
 export const RUN_ROWS = 1024;
 
-/** Bytes that hold records: those of a batch, or those of the re-order buffer. */
+/** Bytes with records: a batch, or a block of the re-order buffer. */
 export interface RecordBytes {
   /** The bytes. */
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -27,150 +27,153 @@ export interface RecordBytes {
 
 /** Whether a row counts: see {@link Run.chosen}. */
 export const CHOSEN = {
-  /** It is damaged, of no known event, or a filter dropped it. */
+  /** It is damaged, of an unknown event, or excluded by a filter. */
   NO: 0,
   /** It counts. */
   YES: 1,
   /**
-   * It is in totals only: perf keeps samples of other processes and threads in what
-   * percentages are of (`hists__filter_by_thread` of tools/perf/util/hist.c).
+   * It counts for totals only: perf includes samples of other processes and threads in the total of
+   * percentages (`hists__filter_by_thread` of tools/perf/util/hist.c).
    */
   TOTAL: 2,
 } as const;
 
 /**
- * Bits of {@link Run.branchFlags}: the first fields of `struct perf_branch_entry`, up to `new_type`, as
- * a little-endian machine has them.
+ * Bits of {@link Run.branchFlags}: the first fields of `struct perf_branch_entry`, up to
+ * `new_type`, in the layout of a little-endian machine.
  */
 export const BRANCH = {
   /** It was mispredicted. */
   MISPREDICTED: 1,
-  /** It was predicted; where neither is set, the processor does not say. */
+  /** It was predicted. If neither bit is set, the processor does not report predictions. */
   PREDICTED: 2,
   /** In a transaction. */
   IN_TX: 4,
   /** It aborted a transaction. */
   ABORT: 8,
-  /** Cycles since the branch before, from bit {@link BRANCH.CYCLES_AT} on; 0 if they are not known. */
+  /** Cycles since the previous branch, from bit {@link BRANCH.CYCLES_AT} on; 0 if unknown. */
   CYCLES: 0xffff0,
   /** The first bit of {@link BRANCH.CYCLES}. */
   CYCLES_AT: 4,
 } as const;
 
-/** What stands before a place in {@link Run.frames}: no upper half that an address there has. */
+/** Marks a place in {@link Run.frames}: not the upper half of any address there. */
 export const PLACE_FRAME: number = -(2 ** 31);
 
 /**
- * Records in the order of their delivery: a row each, as dense columns.
+ * Records in the order of their delivery: a row each, in dense columns.
  *
- * A run and the bytes that it names are valid during the call that it is handed to; the next run
- * overwrites it.
+ * A run and its bytes are valid during the call that they are passed to; the next run overwrites
+ * them.
  */
 export class Run {
   /** Number of rows. */
   count: number = 0;
   /** Bytes that hold records. */
   blocks: readonly RecordBytes[] = [];
-  /** The number of the bytes that hold the record. */
+  /** Index in `blocks` of the bytes with the record. */
   readonly block: Int32Array = new Int32Array(RUN_ROWS);
-  /** Where in them it starts. */
+  /** Offset of the record in these bytes. */
   readonly start: Int32Array = new Int32Array(RUN_ROWS);
-  /** Where in them it ends. */
+  /** Offset after the record. */
   readonly end: Int32Array = new Int32Array(RUN_ROWS);
-  /** Its file offset, as `RecordBatch.offsetOf` gives it. */
+  /** File offset of the record, as of `RecordBatch.offsetOf`. */
   readonly offset: Float64Array = new Float64Array(RUN_ROWS);
   /** `type` of the header. */
   readonly type: Int32Array = new Int32Array(RUN_ROWS);
-  /** `misc` of the header; of an off-CPU sample with the mode of the address that is meant. */
+  /** `misc` of the header. For an off-CPU sample, with the mode of the off-CPU address. */
   readonly misc: Int32Array = new Int32Array(RUN_ROWS);
-  /** Number of the event it belongs to, or -1 if its id is not known; 0 for perf's own records. */
+  /** Number of the record's event, or -1 if its id is unknown; 0 for perf's own records. */
   readonly event: Int32Array = new Int32Array(RUN_ROWS);
-  /** Upper half of its time in ns; both halves are 0 where it has none. */
+  /** Upper half of its time in ns; both halves are 0 if it has no time. */
   readonly timeHi: Int32Array = new Int32Array(RUN_ROWS);
   /** Lower half. */
   readonly timeLo: Int32Array = new Int32Array(RUN_ROWS);
-  /** Where records are read by blocks: its number among the records of the file. */
+  /** Number of the record in the file, if records are read by blocks. */
   readonly position: Float64Array = new Float64Array(RUN_ROWS);
-  /** Where records are read by blocks: how many FINISHED_ROUND records stand before it. */
+  /** Number of FINISHED_ROUND records before it, if records are read by blocks. */
   readonly round: Int32Array = new Int32Array(RUN_ROWS);
-  /** Process, as a sample or a `sample_id` says; -1 if it does not. */
+  /** Process id in the sample or `sample_id`; -1 if it is not recorded. */
   readonly pid: Int32Array = new Int32Array(RUN_ROWS);
-  /** Thread, likewise. */
+  /** Thread id in the sample or `sample_id`; -1 if it is not recorded. */
   readonly tid: Int32Array = new Int32Array(RUN_ROWS);
-  /** CPU, likewise. */
+  /** CPU in the sample or `sample_id`; -1 if it is not recorded. */
   readonly cpu: Int32Array = new Int32Array(RUN_ROWS);
-  /** Whether it counts: {@link CHOSEN}; 0 for all but samples. */
+  /** Whether a sample counts: {@link CHOSEN}; 0 for other records. */
   readonly chosen: Uint8Array = new Uint8Array(RUN_ROWS);
-  /** Of a sample: the thread, a number of the machine. */
+  /** Thread of a sample: a number of the machine. */
   readonly thread: Int32Array = new Int32Array(RUN_ROWS);
-  /** Of a sample: its process, as the machine knows it; -1 if it does not. */
+  /** Process of a sample's thread in the machine; -1 if unknown. */
   readonly process: Int32Array = new Int32Array(RUN_ROWS);
-  /** Of a sample: the thread's name at that time, a number of the machine's names; -1 for none. */
+  /**
+   * Name of a sample's thread at that time: a number of the machine's names; -1 if it has no name.
+   */
   readonly comm: Int32Array = new Int32Array(RUN_ROWS);
-  /** Of a sample, where places are needed: what was executed; -1 if it does not say. */
+  /** Place of a sample's address, if places are needed; -1 if the sample has no address. */
   readonly place: Int32Array = new Int32Array(RUN_ROWS);
   /**
-   * Of a sample, where that is needed: the place of the data that it accessed (`PERF_SAMPLE_ADDR`); -1
-   * where it does not say.
+   * Place of the data that a sample accessed (`PERF_SAMPLE_ADDR`), if needed; -1 if it is not
+   * recorded.
    */
   readonly addr: Int32Array = new Int32Array(RUN_ROWS);
   /**
-   * Of a sample, where maps are needed: path or name of what is mapped at its address, a number of the
-   * machine's names; -1 if nothing is, and for addresses of guests and hypervisors.
+   * Path or name of the mapping at a sample's address, if maps are needed: a number of the
+   * machine's names; -1 for unmapped addresses, and for addresses of guests and hypervisors.
    */
   readonly map: Int32Array = new Int32Array(RUN_ROWS);
-  /** Of a sample, where stacks are needed: the innermost node of its stack; -1 for none. */
+  /** Innermost node of a sample's stack, if stacks are needed; -1 without a stack. */
   readonly stack: Int32Array = new Int32Array(RUN_ROWS);
-  /** Of a sample: the events it stands for, exact up to 2^53. */
+  /** Number of events that a sample stands for, exact up to 2^53. */
   readonly period: Float64Array = new Float64Array(RUN_ROWS);
-  /** Where branches are needed: where those of each row begin in {@link Run.branches}. */
+  /** Index of each row's first branch in {@link Run.branches}, if branches are needed. */
   readonly branchStart: Int32Array = new Int32Array(RUN_ROWS + 1);
-  /** Places that branches lead from and to, in turn; -1 for address 0. */
+  /** Source and target places of branches, alternating; -1 for address 0. */
   branches: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** What is known of each of these branches: see {@link BRANCH}. */
+  /** Flags of each branch: see {@link BRANCH}. */
   branchFlags: Int32Array<ArrayBuffer> = new Int32Array(128);
 
-  /** Where chains are needed: where that of each row begins in {@link Run.chains}. */
+  /** Index of each row's first entry in {@link Run.chains}, if chains are needed. */
   readonly chainStart: Int32Array = new Int32Array(RUN_ROWS + 1);
-  /** Places of the entries of call chains as they were recorded; -1 for context markers. */
+  /** Places of the entries of recorded call chains; -1 for context markers. */
   chains: Int32Array<ArrayBuffer> = new Int32Array(256);
   /**
-   * Where whole stacks are needed: halves of the addresses of {@link Run.chains}, the lower one first.
+   * Halves of the addresses of {@link Run.chains}, the lower one first, if whole stacks are needed.
    */
   chainWords: Int32Array<ArrayBuffer> = new Int32Array(512);
   /**
-   * Where whole stacks are needed: from which index of {@link Run.chains} on those of each row are no
-   * return addresses, but in the call itself, since they were unwound or recorded as branches.
+   * Index in {@link Run.chains} from which on entries of the row are addresses in calls, not return
+   * addresses, because they were unwound or recorded as branches. Filled if whole stacks are
+   * needed.
    */
   readonly chainExact: Int32Array = new Int32Array(RUN_ROWS);
-  /** Where frames are needed: where those of each row begin in {@link Run.frames}. */
+  /** Index of each row's first frame in {@link Run.frames}, if frames are needed. */
   readonly frameStart: Int32Array = new Int32Array(RUN_ROWS + 1);
   /**
-   * Frames of call chains, the innermost first, two numbers each: {@link PLACE_FRAME} and a place, or
-   * the halves of an address at which nothing is mapped, the upper one first.
+   * Frames of call chains, innermost first, two numbers each: {@link PLACE_FRAME} and a place, or
+   * the halves of an unmapped address, the upper one first.
    */
   frames: Int32Array<ArrayBuffer> = new Int32Array(512);
 
-  /** The bytes of a row: its record is in `[start, end)` of them. */
+  /** The bytes of a row, with its record in `[start, end)`. */
   at(row: number): RecordBytes {
     return this.blocks[this.block[row] as number] as RecordBytes;
   }
 
-  /** The time of a row in ns; 0 if it has none. */
+  /** The time of a row in ns; 0 if it has no time. */
   time(row: number): bigint {
     return BigInt((this.timeHi[row] as number) >>> 0) << 32n |
       BigInt((this.timeLo[row] as number) >>> 0);
   }
 }
 
-/** Where the fields that all records share lie, by number of the event: 0 if they have none. */
+/** Offsets of the common fields of records, by number of the event; 0 if the event lacks them. */
 class EventColumns {
   samplePid: number[] = [];
   sampleCpu: number[] = [];
   trailerPid: number[] = [];
   trailerCpu: number[] = [];
 
-  /** Takes the events that came since. */
+  /** Adds the events that were read since the last call. */
   learn(events: readonly PerfEvent[]): void {
     for (let i = this.samplePid.length; i < events.length; i++) {
       const { pid, cpu, trailer } = (events[i] as PerfEvent).layout;
@@ -182,19 +185,19 @@ class EventColumns {
   }
 }
 
-/** Fills the columns of runs that a record's bytes alone decide: all up to {@link Run.cpu}. */
+/** Fills the columns that depend on a record's bytes alone: all up to {@link Run.cpu}. */
 export class RunColumns {
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
   readonly #columns = new EventColumns();
 
-  /** Fills runs of one file. */
+  /** Prepares for the runs of one file. */
   constructor(reader: PerfDataReader) {
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
   }
 
-  /** Fills the columns of a run that has block, start, offset, event and time. */
+  /** Fills the columns of a run whose columns block, start, offset, event and time are filled. */
   fill(run: Run): void {
     const le = this.#le;
     const columns = this.#columns;
@@ -242,22 +245,22 @@ export class RunColumns {
   }
 }
 
-/** Appends rows to a run, and hands it on when it is full. */
+/** Appends rows to a run, and delivers it when it is full. */
 export class RunWriter {
   /** The run. */
   readonly run: Run = new Run();
   readonly #deliver: (run: Run) => void;
 
   /**
-   * Begins a run.
+   * Starts with an empty run.
    *
-   * @param deliver Gets runs, of which block to time are filled.
+   * @param deliver Receives runs, whose columns block to time are filled.
    */
   constructor(deliver: (run: Run) => void) {
     this.#deliver = deliver;
   }
 
-  /** Appends a record; without a time it does not wait. */
+  /** Appends a record. The time is omitted for records without a time. */
   add(
     block: number,
     start: number,
@@ -277,7 +280,7 @@ export class RunWriter {
     run.count = to + 1;
   }
 
-  /** Hands on what there is; returns the number of rows that are left: none. */
+  /** Delivers the rows; returns the number of rows that are left, which is 0. */
   flush(): 0 {
     const { run } = this;
     if (run.count > 0) this.#deliver(run);

@@ -1,15 +1,15 @@
-/** The unfinished runs, as a binary heap by the time of their heads. */
+/** A binary heap of unfinished runs, by the time of their heads. */
 export class RunHeap {
   /** The next row of each run. */
   readonly heads: Int32Array;
   readonly #timeHi: Int32Array;
   readonly #timeLo: Int32Array;
   readonly #heap: Int32Array;
-  /** How many runs are not at their ends. */
+  /** Number of unfinished runs. */
   size: number;
 
   /**
-   * Takes runs of rows.
+   * Creates a heap of runs of rows.
    *
    * @param starts First row of each run.
    */
@@ -27,7 +27,7 @@ export class RunHeap {
     return this.size > 0 ? this.#heap[0] as number : -1;
   }
 
-  /** The run with the next one, or -1. */
+  /** The run with the second earliest head, or -1. */
   get second(): number {
     if (this.size < 2) return -1;
     const left = this.#heap[1] as number;
@@ -36,7 +36,7 @@ export class RunHeap {
     return this.#isBefore(right, left) ? right : left;
   }
 
-  /** Says that the next row of the first run is `row`; the run ends before `end`. */
+  /** Sets the next row of the first run, which ends before `end`. */
   advance(row: number, end: number): void {
     const heap = this.#heap;
     this.heads[heap[0] as number] = row;
@@ -44,7 +44,7 @@ export class RunHeap {
     this.#sink(0);
   }
 
-  /** Says where the last two runs are; not both of them are at their ends. */
+  /** Sets the next rows of the last two runs. At most one of them may be finished. */
   set(a: number, headA: number, endA: number, b: number, headB: number, endB: number): void {
     const heap = this.#heap;
     this.heads[a] = headA;

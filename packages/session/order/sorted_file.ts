@@ -6,35 +6,37 @@ import { BIAS, Block, type WaitingRows } from "./waiting_rows.ts";
 /** Number of bytes for each write. */
 const PIECE = 1 << 20;
 
-/** Bytes that are read of a run at once: room for a record of 64 KB and its row. */
+/** Bytes of a run that are read at once: room for a record of 64 KB and its row. */
 const WINDOW = 1 << 18;
 
-/** Bytes of a row in the file: time, event, size, file offset. The record follows, at a multiple of 8. */
+/**
+ * Bytes of a row in the file: time, event, size, file offset. The record follows, padded to a
+ * multiple of 8.
+ */
 const HEAD = 24;
 
-/** A sorted run in the file, of which the next rows are in memory. */
+/** A sorted run in the file, whose next rows are in memory. */
 interface SortedRun {
-  /** Where in the file its rows are that are not in memory yet. */
+  /** File offset of the rows that are not in memory yet. */
   position: number;
   readonly end: number;
-  /** The window, and its number among the blocks. */
+  /** The window of rows in memory, and its number among the blocks. */
   block: Block | undefined;
   number: number;
-  /** Where in the window the next row is. */
+  /** Offset of the next row in the window. */
   at: number;
-  // The time of the next row, biased.
+  // Biased time of the next row.
   hi: number;
   lo: number;
 }
 
 /**
- * Records that wait for their order in a temporary file: sorted runs, which are merged when they are
- * delivered.
+ * A temporary file with sorted runs of waiting records, which are merged at their delivery.
  *
  * ```text
- *  memory:  rows that wait ──append, endRun──▶ | run | run | run |  file
- *                                                 ╲     │     ╱
- *                              a window of each:   ──deliver──▶ runs of rows
+ *  memory:  waiting rows ──append, endRun──▶ | run | run | run |  file
+ *                                                ╲     │     ╱
+ *                             a window of each:   ──deliver──▶ runs of rows
  * ```
  */
 export class SortedFile {
@@ -42,26 +44,26 @@ export class SortedFile {
   readonly #littleEndian: boolean;
   readonly #blocks: Block[];
   readonly #free: number[] = [];
-  /** In the order in which they came. */
+  /** Runs in the order of their creation. */
   #runs: SortedRun[] = [];
   readonly #piece = new Block(PIECE);
   #pieceUsed = 0;
   #written = 0;
   #runStart = 0;
-  /** The highest time that waits, biased. */
+  /** The latest waiting time, biased. */
   youngest: readonly [hi: number, lo: number] = [BIAS, BIAS];
-  // The time that was delivered last, biased.
+  // The last delivered time, biased.
   lastHi = BIAS;
   lastLo = BIAS;
 
-  /** @param blocks What rows refer to by number: windows are added to it. */
+  /** @param blocks Blocks that rows refer to by number. Windows are added to it. */
   constructor(file: TempFile, littleEndian: boolean, blocks: Block[]) {
     this.#file = file;
     this.#littleEndian = littleEndian;
     this.#blocks = blocks;
   }
 
-  /** Whether nothing waits in it. */
+  /** Whether no row is waiting in it. */
   get isEmpty(): boolean {
     return this.#runs.length === 0;
   }
@@ -105,9 +107,9 @@ export class SortedFile {
   }
 
   /**
-   * Delivers what is not younger than the limit; at equal times the rows of the run that came first.
+   * Delivers rows up to the limit. At equal times, rows of the earlier run come first.
    *
-   * @returns Whether there was something.
+   * @returns Whether any row was delivered.
    */
   deliver(limitHi: number, limitLo: number, to: RunWriter): boolean {
     let some = false;
@@ -139,9 +141,9 @@ export class SortedFile {
   }
 
   /**
-   * Delivers rows of the first run, as long as it is the first and not beyond the limit.
+   * Delivers rows of a run, as long as it is the first and not beyond the limit.
    *
-   * @returns Whether there is more of it.
+   * @returns Whether the run has more rows.
    */
   #advance(
     run: SortedRun,
@@ -170,9 +172,9 @@ export class SortedFile {
   }
 
   /**
-   * Makes sure that the next row of a run is in its window.
+   * Loads the next row of a run into its window.
    *
-   * @returns Whether there is one.
+   * @returns Whether there is a next row.
    */
   #load(run: SortedRun, to: RunWriter): boolean {
     let { block } = run;
@@ -186,7 +188,7 @@ export class SortedFile {
       left >= HEAD + (block.view.getInt32(run.at + 12, true) + 7 & ~7);
     if (!isWhole) {
       if (run.position === run.end) return false;
-      // What was delivered from the window is overwritten.
+      // The delivered part of the window will be overwritten.
       to.flush();
       block.bytes.copyWithin(0, run.at, block.used);
       const size = Math.min(WINDOW - left, run.end - run.position);

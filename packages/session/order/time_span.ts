@@ -1,7 +1,7 @@
-/** The first and the last of some times, in 32-bit halves. */
+/** The first and last time in 32-bit halves, in the form for sending it to another thread. */
 export type TimePart = readonly [firstHi: number, firstLo: number, lastHi: number, lastLo: number];
 
-/** The first and the last of some times, without an allocation for each. */
+/** The first and last of many times, without an allocation for each. */
 export class TimeSpan {
   #some = false;
   #firstHi = 0xffff_ffff;
@@ -9,28 +9,28 @@ export class TimeSpan {
   #lastHi = 0;
   #lastLo = 0;
 
-  /** The first; `undefined` if there is none. */
+  /** The first time; `undefined` if there is no time. */
   get first(): bigint | undefined {
     return this.#some ? joined(this.#firstHi, this.#firstLo) : undefined;
   }
 
-  /** The last; 0 if there is none. */
+  /** The last time; 0 if there is no time. */
   get last(): bigint {
     return joined(this.#lastHi, this.#lastLo);
   }
 
-  /** Halves of both, of which 0 is none. */
+  /** The halves of both times; all are 0 if there is no time. */
   part(): TimePart {
     return this.#some ? [this.#firstHi, this.#firstLo, this.#lastHi, this.#lastLo] : [0, 0, 0, 0];
   }
 
-  /** Adds those of another thread. */
+  /** Adds the span of another thread. */
   join([firstHi, firstLo, lastHi, lastLo]: TimePart): void {
     this.see(firstHi, firstLo);
     this.see(lastHi, lastLo);
   }
 
-  /** Takes a time, of which 0 is none. */
+  /** Adds a time; 0 means no time. */
   see(hi: number, lo: number): void {
     if ((hi | lo) === 0) return;
     hi >>>= 0;

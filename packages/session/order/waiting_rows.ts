@@ -1,21 +1,21 @@
 import { enlarge } from "@perfdata/format/bytes";
 import type { RecordBytes } from "./run.ts";
 
-/** Room for the rows of most rounds; unused room takes no memory. */
+/** Rows that are enough for most rounds. Unused rows take no physical memory. */
 const FIRST_ROWS = 1 << 16;
 
 /** Bytes of a {@link Block} of the re-order buffer; batches are shorter. */
 export const BLOCK = 1 << 20;
 
-/** Bytes that records are copied into. */
+/** A buffer that records are copied into. */
 export class Block implements RecordBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly view: DataView;
   readonly words: Int32Array;
-  /** How many of its bytes are used. */
+  /** Number of used bytes. */
   used = 0;
 
-  /** Makes one of `size` bytes. */
+  /** Allocates a block of `size` bytes. */
   constructor(size: number) {
     this.bytes = new Uint8Array(size);
     this.view = new DataView(this.bytes.buffer);
@@ -27,7 +27,7 @@ export class Block implements RecordBytes {
     return this.used + 7 + size <= this.bytes.length;
   }
 
-  /** Copies `bytes[from, to)`, so that its alignment stays; returns how far it moved. */
+  /** Copies `bytes[from, to)` with the same alignment; returns the change of the offset. */
   append(bytes: Uint8Array, from: number, to: number): number {
     const at = this.used + ((from - this.used) & 7);
     this.used = at + to - from;
@@ -37,27 +37,27 @@ export class Block implements RecordBytes {
 }
 
 /**
- * Added to both halves of a time, so that signed words are in the order of unsigned ones: V8 takes it
- * that a number stays below 2^31 where it has always been, and compiles anew once it does not.
+ * Added to both halves of a time, so that signed words have the order of the unsigned ones. V8
+ * assumes that a number that was always below 2^31 stays so, and recompiles if it does not.
  */
 export const BIAS: number = 1 << 31;
 
-/** The records that wait: a row each. */
+/** Columns of the waiting records. */
 export class WaitingRows {
-  /** The upper half of its time, biased. */
+  /** Upper half of the time, biased. */
   timeHi = new Int32Array(FIRST_ROWS);
-  /** The lower half, biased. */
+  /** Lower half, biased. */
   timeLo = new Int32Array(FIRST_ROWS);
-  /** Where the record is in its block. */
+  /** Offset of the record in its block. */
   at = new Int32Array(FIRST_ROWS);
-  /** The number of its block. */
+  /** Number of the block. */
   block = new Int32Array(FIRST_ROWS);
-  /** Its file offset. */
+  /** File offset of the record. */
   offset = new Float64Array(FIRST_ROWS);
-  /** Number of its event. */
+  /** Number of the event. */
   event = new Int32Array(FIRST_ROWS);
 
-  /** Makes room for this many rows; those that are there stay. */
+  /** Makes room for this many rows; keeps the present ones. */
   reserve(rows: number): void {
     if (rows <= this.at.length) return;
     this.timeHi = enlarge(this.timeHi, rows);
@@ -68,7 +68,7 @@ export class WaitingRows {
     this.event = enlarge(this.event, rows);
   }
 
-  /** Moves the rows in `[from, to)` to `into` and the rows after it. */
+  /** Moves the rows in `[from, to)` to the row `into`. */
   move(into: number, from: number, to: number): void {
     this.timeHi.copyWithin(into, from, to);
     this.timeLo.copyWithin(into, from, to);

@@ -13,7 +13,7 @@ export async function readAnyOrder(
   const engine = engineOf(reader, recorded, described, index);
   const pass = await openPass(engine, consumers, options);
   const blocks = new BlockReader(reader);
-  // Damage was reported when the index was made.
+  // The index has already reported damage.
   for (const block of wantedBlocks(index, filter)) {
     await blocks.read(block, (run) => pass.take(run));
     progress?.(block.to - block.from);

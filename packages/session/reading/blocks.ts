@@ -7,7 +7,7 @@ import { isKnownTime, RecordTime } from "../order/record_time.ts";
 import { Run, RUN_ROWS } from "../order/run.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 
-/** Looks through a file. */
+/** Scans a file for its index. Passes records that are not samples to consumers. */
 export async function readIndex(
   reader: PerfDataReader,
   consumers: readonly Consumer[],
@@ -30,7 +30,7 @@ export async function readIndex(
   return index;
 }
 
-/** The blocks that may have samples which count, in the order of the file. */
+/** The blocks that may have chosen samples, in the order of the file. */
 export function wantedBlocks(
   { blocks }: RecordingIndex,
   filter: SampleFilter,
@@ -38,7 +38,7 @@ export function wantedBlocks(
   return blocks.filter((block) => isWanted(block, filter));
 }
 
-/** Whether a block may have samples of the time that is asked for. */
+/** Whether a block may have samples in the time filter. */
 function isWanted(
   { oldest, youngest, samples }: IndexBlock,
   { time }: SampleFilter,
@@ -46,7 +46,7 @@ function isWanted(
   return samples > 0 && (time === undefined || (youngest >= time[0] && oldest <= time[1]));
 }
 
-/** Reads blocks, one after the other: the run that they are handed on in is the same. */
+/** Reads blocks, one after the other, into one reused run. */
 export class BlockReader {
   readonly #reader: PerfDataReader;
   readonly #run = new Run();

@@ -12,17 +12,17 @@ import type { Reading, Strategy } from "./strategy.ts";
 import { readWindows } from "./windows.ts";
 
 /**
- * Reads a recording once, and hands its records, resolved, to consumers.
+ * Reads a recording once, resolves its records, and passes them to consumers.
  *
  * ```text
  * bytes → RecordBatch → order of time → columns → machine → places, stacks → consumers
  * ```
  *
  * A file, a pipe, a directory, compressed records and either byte order are the same to consumers.
- * The strategy is chosen here: samples in any order, alone or shared with other threads; windows of time; else a
- * stream.
+ * This function chooses the strategy: samples in any order, alone or shared with other threads;
+ * windows of time; else a stream.
  *
- * @returns What consumers made their results of.
+ * @returns The engine, with the machine, places and stacks that results of consumers refer to.
  * @throws {PerfDataError} In strict mode, if the recording is damaged.
  * @throws {TypeError} If several consumers want payloads.
  *
@@ -53,7 +53,7 @@ export async function runEngine(
   const recorded = new RecordedObjects(reader, diagnostics);
   const described = new EventNames(reader, diagnostics);
   await recorded.readFeatures(reader);
-  // What samples mean may depend on it.
+  // The names of events are needed first: the meaning of samples may depend on them.
   await described.all();
   const reading: Reading = { reader, recorded, described, consumers, options };
   const read = await strategyFor(reading);
@@ -83,7 +83,7 @@ async function strategyFor({ reader, consumers, options }: Reading): Promise<Str
   return hasTime && samplesOnly ? readWindows : readStream;
 }
 
-/** Whether parts of a file can be read independently of each other: no state passes from one sample to the next. */
+/** Whether parts of a file can be read independently: no sample depends on the one before. */
 function isFree(
   reader: PerfDataReader,
   consumers: readonly Consumer[],
@@ -94,6 +94,6 @@ function isFree(
     consumers.every(({ applied, payload, settle, done }) =>
       applied === undefined && payload === undefined && settle === undefined && done === undefined
     ) &&
-    // What a group counted is compared with the sample before.
+    // Values of counters (READ) are compared with the previous sample.
     reader.events.all.every(({ layout }) => (layout.sampleType & PERF_SAMPLE_READ) === 0);
 }

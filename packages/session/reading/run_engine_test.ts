@@ -60,7 +60,10 @@ function sample(le: boolean, pid: number, time: bigint, mode: number, chain: big
 
 const USER = BigInt.asUintN(64, -512n);
 
-/** A process that maps a file, calls, and maps another over it; records are not in order of time. */
+/**
+ * A process that maps a file, calls, and maps another file over it; records are not in order of
+ * time.
+ */
 async function recording(littleEndian: boolean, pipe: boolean): Promise<PerfDataReader> {
   const le = littleEndian;
   const sink = memorySink();
@@ -95,7 +98,7 @@ async function recording(littleEndian: boolean, pipe: boolean): Promise<PerfData
   return await PerfDataReader.open(bytesSource(sink.bytes()));
 }
 
-/** A line a sample: comm, then the stack, outermost caller first. */
+/** A line per sample: comm, then the stack, outermost caller first. */
 class Lines implements Consumer {
   readonly needs = { stacks: true };
   readonly lines: string[] = [];

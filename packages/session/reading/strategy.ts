@@ -9,20 +9,20 @@ import type { RecordedObjects } from "../places/recorded_objects.ts";
 export interface Reading {
   /** The recording. */
   readonly reader: PerfDataReader;
-  /** What the recording says of its objects. */
+  /** Descriptions of the mapped objects. */
   readonly recorded: RecordedObjects;
-  /** What the recording says of its events. */
+  /** Names of events, and formats of tracepoints. */
   readonly described: EventNames;
   /** The consumers. */
   readonly consumers: readonly Consumer[];
-  /** How to read. */
+  /** Options of the run. */
   readonly options: EngineOptions;
 }
 
 /**
- * A way to read a recording: hands all its records, resolved, to the consumers.
+ * A way to read a recording: resolves all its records, and passes them to the consumers.
  *
- * @returns The engine that resolved them; `undefined`, with nothing handed out, if the recording cannot be read
- *   this way.
+ * @returns The engine that resolved them; `undefined`, with nothing passed on, if this strategy
+ * cannot read the recording.
  */
 export type Strategy = (reading: Reading) => Promise<Engine | undefined>;

@@ -14,7 +14,8 @@ import { DeferredChains } from "../stacks/user_chains.ts";
 import type { Reading } from "./strategy.ts";
 
 /**
- * Reads all records once, in the order of time or of the file; the machine is the one of the present moment.
+ * Reads all records once, in the order of time or of the file; the machine has the state of the
+ * current record.
  *
  * @throws {TypeError} If several consumers want payloads.
  */
@@ -75,8 +76,8 @@ export async function readStream(
 }
 
 /**
- * Whether stacks are to be unwound with files whose builds the end of a stream names: other files must not
- * be used. Where records of mappings have build ids, they are known in time.
+ * Whether the build ids of the files to unwind with come at the end of the stream only. Files of
+ * other builds must not be used. If MMAP2 records have build ids, they are known in time.
  */
 function mayLearnBuilds({ isPipe, fileSize, events }: PerfDataReader): boolean {
   return (isPipe || fileSize === undefined) &&
@@ -85,7 +86,7 @@ function mayLearnBuilds({ isPipe, fileSize, events }: PerfDataReader): boolean {
     );
 }
 
-/** Of the options of a run, those of the order. */
+/** The order options among the options of a run. */
 function orderOptionsOf(
   { from, to, inflate, lookAhead, hold, order }: EngineOptions,
 ): OrderOptions {
@@ -99,7 +100,7 @@ function orderOptionsOf(
   };
 }
 
-/** Takes what gives events of a file another name, as perf follows it; says whether there was some. */
+/** Applies EVENT_UPDATE records, which rename events of a file; returns whether there was one. */
 function takeUpdates(run: Run, names: EventNames): boolean {
   const { count, type } = run;
   let some = false;
@@ -112,7 +113,7 @@ function takeUpdates(run: Run, names: EventNames): boolean {
   return some;
 }
 
-/** Takes what names events; says whether there may be some. */
+/** Applies records with names of events; returns whether there may be new names. */
 function takeNames(batch: RecordBatch, names: EventNames): boolean {
   const { bytes, view } = batch;
   let some = false;

@@ -5,7 +5,9 @@ import { WindowReader } from "../windows/window_reader.ts";
 import { readIndex } from "./blocks.ts";
 import type { Reading } from "./strategy.ts";
 
-/** Reads the parts of a file that `--time` asks for, in the order of time, after the index gave the history. */
+/**
+ * Reads the parts of a file in the time filter, in order of time, after the index gave the history.
+ */
 export async function readWindows(
   { reader, recorded, described, consumers, options }: Reading,
 ): Promise<Engine | undefined> {

@@ -11,9 +11,9 @@ export interface CounterValue {
 }
 
 /**
- * Whether each thread has a value of its own for one id in the samples of an event: inherited counters have
- * the id of the counter that they were copied from. Kernels since 6.12 allow such group reads if samples
- * name their thread.
+ * Whether each thread has a value of its own for one id in the samples of an event. Inherited
+ * counters have the id of the counter that they were copied from. Kernels since 6.12 allow such
+ * group reads if samples have the thread id.
  */
 export function countsPerThread({ attr, layout }: PerfEvent): boolean {
   const needed = PERF_SAMPLE_READ | PERF_SAMPLE_TID;
@@ -21,8 +21,8 @@ export function countsPerThread({ attr, layout }: PerfEvent): boolean {
 }
 
 /**
- * The last values of counters, from 0 on: by id, and by id and thread for inherited counters
- * (see {@linkcode countsPerThread}).
+ * The last values of counters, initially 0: by id, and by id and thread for inherited counters (see
+ * {@linkcode countsPerThread}).
  *
  * @example
  * ```ts
@@ -38,12 +38,12 @@ export class CounterValues {
   readonly #shared = new IdMap<CounterValue>();
   readonly #threads = new IdMap<IdMap<CounterValue>>();
 
-  /** The value of the counter with an id; the caller changes it. */
+  /** The value of the counter with an id; the caller updates it. */
   of(idHi: number, idLo: number): CounterValue {
     return this.#shared.get(idHi, idLo) ?? added(this.#shared, idHi, idLo, { hi: 0, lo: 0 });
   }
 
-  /** The value that a thread has for an id. */
+  /** The value of a thread for an id; the caller updates it. */
   ofThread(idHi: number, idLo: number, pid: number, tid: number): CounterValue {
     const own = this.#threads.get(pid, tid) ??
       added(this.#threads, pid, tid, new IdMap<CounterValue>());

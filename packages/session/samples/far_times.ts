@@ -1,33 +1,33 @@
-/** Buckets that are kept: with more, they become longer. */
+/** Maximum number of buckets; if there are more, buckets get longer. */
 const MOST_BUCKETS = 4096;
-/** Seconds of the shortest bucket: those of the upper half of a time in ns. */
+/** Seconds of the shortest bucket: one unit of the upper half of a time in ns. */
 const BUCKET = 2 ** 32 / 1e9;
-/** Fewer samples say nothing about what is usual. */
+/** With fewer samples, it is unknown which times are usual. */
 const FEWEST = 100;
-/** Samples apart from the others are at most this share of all. */
+/** Maximum share of samples that are far from the others. */
 const FEW = 0.01;
-/** Seconds between samples that are apart and the others. */
+/** Minimum seconds between far samples and the others. */
 const LEAST_GAP = 3600;
-/** The gap is at least so many times as long as all the others. */
+/** Minimum ratio of that gap to the span of the others. */
 const TIMES = 100;
 
-/** Samples by times, as another thread counted them. */
+/** Counts of samples by time, from another thread. */
 export interface TimesPart {
-  /** By how many bits a time's upper half was shifted. */
+  /** Number of bits by which the upper half of the time is shifted to get the bucket. */
   readonly shift: number;
-  /** Samples by the rest of it. */
+  /** Number of samples by bucket. */
   readonly counts: ReadonlyMap<number, number>;
 }
 
-/** Finds samples whose times are far from those of all others, without an allocation for each sample. */
+/** Finds samples whose times are far from all others, without an allocation for each sample. */
 export class FarTimes {
   #shift = 0;
   #counts = new Map<number, number>();
-  /** The bucket of the last samples, and how many there are. */
+  /** The bucket of the last samples, and their number. */
   #bucket = -1;
   #count = 0;
 
-  /** Notes the upper half of a sample's time. */
+  /** Counts a sample by the upper half of its time. */
   see(hi: number): void {
     const bucket = hi >>> this.#shift;
     if (bucket === this.#bucket) {
@@ -35,30 +35,30 @@ export class FarTimes {
       return;
     }
     this.#settle();
-    // With fewer buckets than before, perhaps.
+    // `#settle` may have made buckets longer.
     this.#bucket = hi >>> this.#shift;
     this.#count = 1;
   }
 
-  /** The samples, to be sent to another thread. */
+  /** The counts, for sending to another thread. */
   part(): TimesPart {
     this.#settle();
     return { shift: this.#shift, counts: this.#counts };
   }
 
-  /** Adds those of another thread. */
+  /** Adds the counts of another thread. */
   join({ shift, counts }: TimesPart): void {
     this.#settle();
     this.#lengthen(shift);
-    // Buckets here may be the longer ones.
+    // Buckets here may be longer than those of the part.
     for (const [bucket, count] of counts) this.#add(bucket >>> this.#shift - shift, count);
     this.#fit();
   }
 
   /**
-   * Names the samples whose times are far from those of all others.
+   * Describes samples whose times are far from all others.
    *
-   * @returns Nothing if there are none.
+   * @returns `undefined` if there are none.
    */
   text(): string | undefined {
     this.#settle();
@@ -93,12 +93,12 @@ export class FarTimes {
     this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
   }
 
-  /** Makes buckets longer until there are few. */
+  /** Makes buckets longer until their number is below the limit. */
   #fit(): void {
     while (this.#counts.size > MOST_BUCKETS) this.#lengthen(this.#shift + 1);
   }
 
-  /** Makes buckets at least as long as a shift says. */
+  /** Makes buckets at least as long as a shift gives. */
   #lengthen(shift: number): void {
     if (shift <= this.#shift) return;
     const before = this.#counts;
@@ -115,10 +115,10 @@ function bucketOf(buckets: Buckets, at: number): number {
 }
 
 /**
- * Finds the widest gap near an end of some buckets, outside of which are few samples.
+ * Finds the widest gap near an end of the buckets that has few samples outside.
  *
- * @param most The most samples that may be outside.
- * @param least The least gap, in buckets.
+ * @param most Maximum number of samples outside.
+ * @param least Minimum gap, in buckets.
  */
 function end(
   buckets: Buckets,

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { FarTimes } from "./far_times.ts";
 
-/** Upper halves of times: one is 4.29 s. */
+/** Number of units of the upper half in an hour; one unit is 4.29 s. */
 const HOUR = Math.ceil(3600e9 / 2 ** 32);
 
 function textOf(his: Iterable<number>): string | undefined {
@@ -10,7 +10,7 @@ function textOf(his: Iterable<number>): string | undefined {
   return times.text();
 }
 
-/** So many samples within 9 s. */
+/** `count` samples within 9 s. */
 const near = (count: number, from = 1000) => Array.from({ length: count }, (_, i) => from + i % 2);
 
 Deno.test("far times: one of 501 samples three hours after or before the others is named", () => {

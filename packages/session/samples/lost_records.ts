@@ -13,7 +13,9 @@ import {
 
 const LOST_SIZE = prefixSize(LOST);
 const LOST_SAMPLES_SIZE = prefixSize(LOST_SAMPLES);
-/** `PERF_RECORD_MISC_LOST_SAMPLES_BPF` of perf 6.11: a BPF program dropped the samples as it was asked to. */
+/**
+ * `PERF_RECORD_MISC_LOST_SAMPLES_BPF` of perf 6.11: a BPF filter dropped the samples on purpose.
+ */
 const DROPPED_BY_BPF = 1 << 15;
 
 /**
@@ -39,15 +41,15 @@ const DROPPED_BY_BPF = 1 << 15;
  */
 export class LostRecords {
   readonly #reader: PerfDataReader;
-  /** Sum of LOST. */
+  /** Sum of LOST records. */
   #inBuffers = 0;
-  /** Sum of what events counted. */
+  /** Sum of the counts of events. */
   #ofEvents = 0;
-  /** Sum of what the hardware lost. */
+  /** Sum of the losses of the hardware. */
   #inHardware = 0;
 
   /**
-   * Nothing is lost yet.
+   * Starts without losses.
    *
    * @param reader The recording.
    */
@@ -55,17 +57,18 @@ export class LostRecords {
     this.#reader = reader;
   }
 
-  /** All that was lost, each loss once. */
+  /** All lost records and samples, each counted once. */
   get total(): number {
     return Math.max(this.#inBuffers, this.#ofEvents) + this.#inHardware;
   }
 
   /**
-   * Adds a LOST or LOST_SAMPLES record; records of other types, and those that are too short, say nothing.
+   * Adds a LOST or LOST_SAMPLES record. Ignores records of other types, and records that are too
+   * short.
    *
    * @param timeHi Upper half of the record's time; both halves are 0 if it has none.
    * @param timeLo Lower half.
-   * @returns How many more were lost than was known.
+   * @returns The increase of the total.
    */
   add(view: DataView, start: number, end: number, timeHi: number, timeLo: number): number {
     const before = this.total;
@@ -82,15 +85,15 @@ export class LostRecords {
   }
 }
 
-/** What a LOST_SAMPLES record, which is not too short, says. */
+/** The count of a LOST_SAMPLES record. */
 export interface LostSamplesCount {
   /** Samples that were lost; 0 if a BPF program dropped them. */
   readonly count: number;
-  /** Whether it is the sum that the event counted: the losses that LOST records say, too. */
+  /** Whether the count is the event's sum, which includes losses of LOST records. */
   readonly isSum: boolean;
 }
 
-/** Reads a LOST_SAMPLES record; parameters are those of {@linkcode LostRecords.add}. */
+/** Decodes a LOST_SAMPLES record; parameters are those of {@linkcode LostRecords.add}. */
 export function lostSamples(
   { littleEndian: le, events }: PerfDataReader,
   view: DataView,

@@ -19,7 +19,7 @@ import { LostRecords } from "./lost_records.ts";
 const LOST = 2;
 const LOST_SAMPLES = 13;
 
-/** A loss: the type of its record, how many, when (0: without a time), and `misc`. */
+/** A loss: type of the record, number of lost records, time (0: without a time), and `misc`. */
 type Loss = readonly [type: number, lost: bigint, time: bigint, misc?: number];
 
 async function total(losses: readonly Loss[], readFormat: number): Promise<number> {

@@ -29,19 +29,19 @@ import { UserChains } from "../stacks/user_chains.ts";
 import { type ResolveNeeds, type SampleShape, sampleShape } from "./sample_shape.ts";
 import { type StackTable, UserFrames } from "../stacks/stacks.ts";
 
-/** Selects the samples that count. */
+/** Filter of samples. */
 export interface SampleFilter {
   /** Numbers of events. */
   readonly events?: ReadonlySet<number> | undefined;
   /** CPUs. */
   readonly cpus?: ReadonlySet<number> | undefined;
-  /** Processes. Others are in the totals, as with perf. */
+  /** Processes. Samples of others count for totals only, as in perf. */
   readonly pids?: ReadonlySet<number> | undefined;
-  /** Threads. Others are in the totals, as with perf. */
+  /** Threads. Samples of others count for totals only, as in perf. */
   readonly tids?: ReadonlySet<number> | undefined;
   /** First and last time in ns. */
   readonly time?: readonly [bigint, bigint] | undefined;
-  /** File offsets of samples: for conditions that need more than the record itself. */
+  /** File offsets of chosen samples, for conditions that need more than the record itself. */
   readonly records?: { has(offset: number): boolean } | undefined;
 }
 
@@ -51,48 +51,50 @@ export interface ResolverParts {
   readonly reader: PerfDataReader;
   /** The machine, to which records are applied. */
   readonly machine: Machine;
-  /** What records say of binaries. */
+  /** Descriptions of binaries, which records add to. */
   readonly recorded: RecordedObjects;
-  /** Gets the places. */
+  /** Receives the places. */
   readonly places: Places;
-  /** Gets the stacks. */
+  /** Receives the stacks. */
   readonly stacks: StackTable;
-  /** What is filled in. */
+  /** The columns to fill. */
   readonly needs: ResolveNeeds;
-  /** Selects the samples that count. */
+  /** Filter of samples. */
   readonly filter: SampleFilter;
-  /** What the machine was at any moment, where records do not go by in order. */
+  /** The history of the machine, if records are not in order. */
   readonly past?: History | undefined;
 }
 
 /**
- * Goes through the rows of runs in turn: applies records to the machine, and fills in what samples say
- * at that moment. It is the step of the engine after the order of time.
+ * Resolves runs after they are ordered: applies records to the machine, and fills columns of
+ * samples with the state at that moment.
  */
 export class Resolver {
-  /** Samples of no known event, or shorter than their event says. */
+  /** Samples that are of an unknown event or shorter than their event's layout. */
   leftOut: number = 0;
   /** Unwinds copied stacks; to be set before the first run. */
   unwind: UnwindStep | undefined;
-  /** Called after each record that is not a sample, with the machine as it is then. */
+  /**
+   * Called after each record that is not a sample, with the machine in the state of that record.
+   */
   applied: ((run: Run, row: number) => void) | undefined;
   /** Finds user parts of stacks that are not in the chain. */
   readonly userChains: UserChains;
-  /** The machine as it is now, where records go by in order. */
+  /** The present state of the machine, if records are in order. */
   readonly #machine: Machine;
-  /** What it was at any moment, where they do not. */
+  /** The history of the machine, if they are not. */
   readonly #past: History | undefined;
   readonly #view: MachineView;
   readonly #recorded: RecordedObjects;
   readonly #places: Places;
-  /** Places of branches. */
+  /** Cache of the places of branches. */
   readonly #recent: RecentPlaces;
   readonly #chains: ChainStep;
   readonly #stacks: StackTable;
   readonly #frames: FrameStep;
-  /** The user part of the present sample's stack, if it is not in the chain. */
+  /** The user part of the current sample's stack, if it is not in the chain. */
   readonly #user = new UserFrames();
-  /** The present sample, where its stack is looked for. */
+  /** The current sample, for the look-up of its stack. */
   readonly #sample: SampledChain = {
     thread: -1,
     mode: 0,
@@ -107,7 +109,7 @@ export class Resolver {
   readonly #needs: ResolveNeeds;
   readonly #filter: SampleFilter;
   readonly #filtered: boolean;
-  /** Samples whose places are looked up together: their rows and addresses. */
+  /** Rows and addresses of samples whose places are looked up together. */
   readonly #addresses = {
     rows: new Int32Array(RUN_ROWS),
     hi: new Int32Array(RUN_ROWS),
@@ -117,12 +119,12 @@ export class Resolver {
   readonly #shapes: SampleShape[] = [];
   readonly #le: boolean;
   readonly #isSimpleperf: boolean;
-  /** Goes up whenever something may have been mapped. */
+  /** Incremented whenever a mapping may have changed. */
   #moment = 0;
   #branchCount = 0;
   #chainCount = 0;
 
-  /** Fills in what `needs` says. */
+  /** Prepares to fill the columns that `needs` names. */
   constructor(parts: ResolverParts) {
     const { reader, machine, recorded, places, stacks, needs, filter, past } = parts;
     this.#machine = machine;
@@ -143,20 +145,21 @@ export class Resolver {
     this.#isSimpleperf = reader.features.some(({ id }) => id === HEADER_SP_META_INFO);
   }
 
-  /** Has stacks begin again, with no node. */
+  /** Clears all stacks. */
   resetStacks(): void {
     this.#stacks.reset();
     this.#chains.reset();
   }
 
-  /** Takes a run, of which all up to the CPU is filled. */
+  /** Resolves a run whose columns up to the CPU are filled. */
   take(run: Run): void {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
       const event = this.#events[i] as PerfEvent;
       this.#shapes.push(this.#shapeOf(event));
     }
     for (const [i, { offCpu }] of this.#shapes.entries()) {
-      // In a pipe the name, which decides what samples mean, comes after the event.
+      // In a pipe, the name of an event, which may change the meaning of samples, comes after the
+      // event.
       const event = this.#events[i] as PerfEvent;
       const isSame = event.isOffCpu ? offCpu?.isNamed === event.isNamed : offCpu === undefined;
       if (isSame) continue;
@@ -205,8 +208,8 @@ export class Resolver {
   }
 
   /**
-   * Takes the samples in `[from, to)`, between which nothing happens to the machine, or of which each is
-   * looked up in the past.
+   * Resolves the samples in `[from, to)`. The machine does not change between them, or each is
+   * looked up in the history.
    */
   #samples(run: Run, from: number, to: number): void {
     const machine = this.#machine;
@@ -269,7 +272,7 @@ export class Resolver {
       const mode = (misc[i] as number) & PERF_RECORD_MISC_CPUMODE_MASK;
       chosen[i] = filtered && this.#isOthers(run, i) ? CHOSEN.TOTAL : CHOSEN.YES;
       if (maps) run.map[i] = this.#map(of, mode, view, ip);
-      // User parts of chains that are elsewhere may depend on the samples before.
+      // User parts of chains that are recorded elsewhere may depend on previous samples.
       if (looksAt !== undefined && !shape.elsewhere && !looksAt(run, i)) continue;
       if (shape.several) {
         // Places are numbered, and get their times, in the order of the samples.
@@ -285,7 +288,7 @@ export class Resolver {
     if (count > 0) this.#places.findAll(run, rows, count, hi, lo);
   }
 
-  /** What the host maps at an address; -1 if there is none. */
+  /** Name of the host's mapping at an address; -1 if it is unmapped. */
   #map(thread: number, mode: number, view: DataView, at: number): number {
     if (isGuestMode(mode)) return -1;
     const le = this.#le;
@@ -337,7 +340,7 @@ export class Resolver {
     if (shape.branches && fields !== undefined) this.#branches(run, thread, view, fields);
   }
 
-  /** The mode that data is mapped in: the kernel accesses that of processes as well. */
+  /** The CPU mode whose mappings have the data: the kernel also accesses data of processes. */
   #addrMode(thread: number, mode: number, hi: number, lo: number): number {
     const machine = this.#view;
     const isHost = mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_USER;
@@ -347,9 +350,9 @@ export class Resolver {
   }
 
   /**
-   * Finds the user part of a sample's stack if it is not in the chain: `#user`.
+   * Finds the user part of a sample's stack, if it is not in the chain, and stores it in `#user`.
    *
-   * @returns How many entries the chain has without it.
+   * @returns The number of entries of the chain without it.
    */
   #userPart(run: Run, i: number, shape: SampleShape, thread: number, view: DataView): number {
     const { fields } = shape;
@@ -375,7 +378,7 @@ export class Resolver {
     return kernelLength;
   }
 
-  /** The stack of a sample: the user part wherever it is, and on it the chain. */
+  /** The stack of a sample: the chain, on top of the user part. */
   #stack(run: Run, i: number, shape: SampleShape): number {
     const { fields } = shape;
     const sample = this.#sample;
@@ -383,7 +386,7 @@ export class Resolver {
     const chains = this.#chains;
     const outer = this.#user.node(this.#stacks, this.#needs.calls ? this.#places : undefined);
     if (this.#needs.joined && fields !== undefined) {
-      // A marker at the end is followed by nothing.
+      // Drop a marker at the end of the chain: no entry follows it.
       const marked = shape.chain && length > 0 && chains.isMarker(view, at + 8 * (length - 1));
       const recorded = marked && outer >= 0 ? length - 1 : length;
       if (shape.chain) this.#chain(run, i, view, shape, recorded);
@@ -394,7 +397,10 @@ export class Resolver {
       : chains.stack(sample, this.#moment, outer);
   }
 
-  /** The same as a list; the sampled address comes first where a stack was copied and no chain says more. */
+  /**
+   * Fills the frames of a sample. The sampled address comes first if the stack was copied and the
+   * chain has no address.
+   */
   #list(run: Run, shape: SampleShape): void {
     const sample = this.#sample;
     const { mode, view, at, length, place } = sample;
@@ -407,12 +413,12 @@ export class Resolver {
     this.#frames.add(run, sample, user, isFirst);
   }
 
-  /** Whether a chain has nothing but the marker before what is not there. */
+  /** Whether a chain is empty or has only a marker. */
   #isEmpty(view: DataView, at: number, length: number): boolean {
     return length === 0 || (length === 1 && this.#chains.isMarker(view, at));
   }
 
-  /** Adds the user part of a stack to its chain. */
+  /** Appends the user part of a stack to its chain. */
   #joinUser(run: Run, i: number): void {
     const { count, places, words, isExact } = this.#user;
     const first = this.#chainCount;
@@ -434,7 +440,7 @@ export class Resolver {
     }
   }
 
-  /** Finds the place of each of the first `n` entries of a call chain, as it was recorded. */
+  /** Finds the places of the first `n` entries of a recorded call chain. */
   #chain(run: Run, i: number, view: DataView, shape: SampleShape, n: number): void {
     const { callchain = 0 } = shape.fields ?? {};
     let exact = -1;
@@ -462,7 +468,10 @@ export class Resolver {
     run.chainExact[i] = exact < 0 ? this.#chainCount : exact;
   }
 
-  /** Whether a sample is of a process or thread that was not asked for: it is in totals only. */
+  /**
+   * Whether a sample is of a process or thread outside of the filter, so that it counts for totals
+   * only.
+   */
   #isOthers(run: Run, i: number): boolean {
     const { pids, tids } = this.#filter;
     return (pids !== undefined && !pids.has(run.process[i] as number)) ||
@@ -507,14 +516,16 @@ export class Resolver {
   }
 }
 
-/** Flags of a big-endian recording, where the first field has the highest bits, as those of others. */
+/** Converts flags of a big-endian recording, where the first field has the highest bits. */
 function fromFirstBit(word: number): number {
   return word >>> 31 | (word >>> 30 & 1) << 1 | (word >>> 29 & 1) << 2 | (word >>> 28 & 1) << 3 |
     (word >>> 12 & 0xffff) << 4 | (word >>> 8 & 15) << 20 | (word >>> 6 & 3) << 24 |
     (word >>> 2 & 15) << 26;
 }
 
-/** Where the address of a sample at `start`, whose fields were located, is; -1 if it has none. */
+/**
+ * Offset of the address of a sample at `start`, whose fields were located; -1 if it has no address.
+ */
 function ipOf({ ip, offCpu }: SampleShape, start: number): number {
   if (offCpu !== undefined) return offCpu.ip;
   return ip < 0 ? -1 : start + ip;

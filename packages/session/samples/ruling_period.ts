@@ -1,22 +1,22 @@
 import type { PerfEvent } from "@perfdata/format/records";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
 
-/** Fewer samples say nothing about what is usual. */
+/** With fewer samples, it is unknown which periods are usual. */
 const FEWEST = 100;
-/** A sample that rules has more than this many times the mean period of the other samples. */
+/** Minimum ratio of a dominating sample's period to the mean period of the others. */
 const TIMES = 1000;
 
 /** The largest period of each event's samples. */
 export class LargestPeriods {
-  /** By number of the event; 0 or missing without samples. */
+  /** Largest period by number of the event; 0 or missing without samples. */
   readonly periods: number[] = [];
 
-  /** Notes a sample. */
+  /** Adds a sample. */
   see(event: number, period: number): void {
     if (period > (this.periods[event] ?? 0)) this.periods[event] = period;
   }
 
-  /** Adds the result of another thread. */
+  /** Adds the periods of another thread. */
   join(periods: readonly number[]): void {
     for (const [event, period] of periods.entries()) this.see(event, period ?? 0);
   }
@@ -26,22 +26,23 @@ export class LargestPeriods {
 export interface EventPeriods {
   /** The event's name. */
   readonly name: string;
-  /** Samples. */
+  /** Number of samples. */
   readonly samples: number;
   /** Sum of their periods. */
   readonly period: number;
-  /** The largest of them. */
+  /** Largest of their periods. */
   readonly largest: number;
-  /** What was added, if it is not the period: the weights of accesses to memory. */
+  /** The summed quantity: the period, or the weight of memory accesses. */
   readonly what?: "period" | "weight";
 }
 
 /**
- * Says that a single sample has most of an event's sum of periods, so that shares are of that sample alone:
- * a counter that cannot have counted so much. Periods of tracepoints and of off-CPU times may be of any size.
+ * Warns if a single sample has most of an event's sum of periods, as if the counter was broken, so
+ * that shares by period describe this sample only. Periods of tracepoints and off-CPU times may be
+ * of any size.
  *
  * @param event The event, if it is known.
- * @returns Nothing if no sample rules.
+ * @returns `undefined` if no sample dominates.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@ Deno.test("ruling period: one of 2^48 among 1000 is named, with its share", () =
 
 Deno.test("ruling period: few samples, and the small periods at the start of a frequency, are usual", () => {
   assertEquals(rulingPeriodText({ ...broken, samples: 99 }), undefined);
-  // 998 samples of period 1 before the first two of a million each.
+  // 998 samples of period 1, and two of a million each.
   const starting = { name: "cycles", samples: 1000, period: 2_000_998, largest: 1_000_000 };
   assertEquals(rulingPeriodText(starting), undefined);
 });

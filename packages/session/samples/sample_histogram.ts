@@ -2,23 +2,23 @@ import { enlarge } from "@perfdata/format/bytes";
 
 /** Words of a context: event, comm, pid, tid, cpu, detail. */
 const CONTEXT = 6;
-/** Words of an entry: context, node, samples, one that is not used; then the period, a double. */
+/** Words of an entry: context, node, samples, an unused one; then the period, a double. */
 const ENTRY = 6;
-/** Samples that are added together. */
+/** Number of samples that are added in one batch. */
 const TOGETHER = 1024;
 
-/** What one thread counted: see {@link SampleHistogram.part}. */
+/** Counts of one thread: see {@link SampleHistogram.part}. */
 export interface HistogramPart {
-  /** Contexts, some words each. */
+  /** Contexts as words, in the layout of the histogram. */
   readonly contexts: Int32Array<ArrayBuffer>;
-  /** Entries, some words each. */
+  /** Entries as words, in the layout of the histogram. */
   readonly entries: Int32Array<ArrayBuffer>;
 }
 
 /**
- * Samples and periods by context and node: open-addressing tables in typed arrays. A context is an
- * event and a comm, and a process, thread, CPU and detail where rows are grouped by these; a node
- * is a place, a stack or a pair of places. Adding allocates nothing except when a table doubles.
+ * Samples and periods by context and node, in open-addressing tables of typed arrays. A context is
+ * an event and a comm; and a process, thread, CPU and detail, if rows are grouped by these. A node
+ * is a place, a stack or a pair of places. Adding allocates nothing unless a table grows.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ export interface HistogramPart {
  * ```
  */
 export class SampleHistogram {
-  /** Number of entries; they are numbered in the order in which they were added. */
+  /** Number of entries, which are numbered in the order of their addition. */
   size = 0;
   /** Number of contexts. */
   contextCount = 0;
@@ -42,19 +42,19 @@ export class SampleHistogram {
   #contextSlots = new Int32Array(128).fill(-1);
   #lastContext = -1;
   #entries: Int32Array<ArrayBuffer>;
-  /** The same memory: a period is next to what is compared. */
+  /** The memory of `#entries` as doubles: the period of an entry is next to its key. */
   #doubles: Float64Array<ArrayBuffer>;
-  /** Entries of nodes that have several, by context and node. */
+  /** Hash table, by context and node, of the entries of nodes with several contexts. */
   #slots = new Int32Array(1 << 10).fill(-1);
   #hashed = 0;
   /**
-   * By node, plus one: 0 for none yet; the number of its only entry, plus one; or, negative, that of the
-   * entry that was added to last. Most nodes are of one context: only entries of others are in the
-   * hash table. Nodes are numbered as they come, so that this stays in a cache where a hash table
-   * does not.
+   * State of each node, at index node + 1: 0 without an entry; the number of its only entry, plus
+   * one; or negative, that of its last used entry. Most nodes have one context, and only the others
+   * need the hash table. Nodes are numbered in order of appearance, so that this array stays in the
+   * cache, unlike a hash table.
    */
   #lastOf = new Int32Array(1 << 10);
-  // What is added next, and where.
+  // Samples of the next batch, and their entries.
   #waiting = 0;
   readonly #waitingContexts = new Int32Array(TOGETHER);
   readonly #waitingNodes = new Int32Array(TOGETHER);
@@ -62,30 +62,30 @@ export class SampleHistogram {
   readonly #found = new Int32Array(TOGETHER);
 
   /**
-   * Makes an empty table.
+   * Creates an empty table.
    *
-   * @param capacity Entries that there is room for at first: a power of two.
+   * @param capacity Initial number of entries: a power of two.
    */
   constructor(capacity: number = 1 << 12) {
     this.#entries = new Int32Array(capacity * ENTRY);
     this.#doubles = new Float64Array(this.#entries.buffer);
   }
 
-  /** Adds what waits, and frees what finds entries: no more can be added. */
+  /** Adds waiting samples and frees the look-up tables: no sample can be added afterwards. */
   seal(): void {
     this.settle();
     this.#slots = new Int32Array(0);
     this.#lastOf = new Int32Array(0);
   }
 
-  /** Makes whole numbers of all periods: those that were divided have fractions. */
+  /** Rounds all periods, since divided periods have fractions. */
   roundPeriods(): void {
     for (let at = 2; at < this.size * (ENTRY / 2); at += ENTRY / 2) {
       this.#doubles[at] = Math.round(this.#doubles[at] as number);
     }
   }
 
-  /** Empties it; what it has of memory is there for what is counted next. */
+  /** Clears all entries and contexts, and keeps the memory. */
   reset(): void {
     for (let entry = 0; entry < this.size; entry++) this.#lastOf[this.node(entry) + 1] = 0;
     this.#entries.fill(0, 0, this.size * ENTRY);
@@ -99,14 +99,14 @@ export class SampleHistogram {
         0;
   }
 
-  /** Forgets the entries of what is sealed; contexts stay. */
+  /** Removes the entries of a sealed histogram; contexts stay. */
   clear(): void {
     this.size = 0;
     this.#entries = new Int32Array(0);
     this.#doubles = new Float64Array(0);
   }
 
-  /** All of it, to be sent to another thread and joined with what others counted. */
+  /** A copy of all counts, for sending to another thread and joining there. */
   part(): HistogramPart {
     return {
       contexts: this.#contexts.slice(0, this.contextCount * CONTEXT),
@@ -117,10 +117,10 @@ export class SampleHistogram {
   /**
    * Adds a part.
    *
-   * @param comm The number here of a comm of the part.
-   * @param nodes By place or stack of the part: its number here.
-   * @param details By number of other values of the part: its number here; without it they stay.
-   * @returns By context of the part: its number here.
+   * @param comm Converts a comm of the part to its number here.
+   * @param nodes Numbers here of the part's places or stacks.
+   * @param details Numbers here of the part's other values; by default they are the same.
+   * @returns Numbers here of the part's contexts.
    */
   join(
     { contexts, entries }: HistogramPart,
@@ -180,7 +180,10 @@ export class SampleHistogram {
     return this.#contexts[context * CONTEXT + 4] as number;
   }
 
-  /** Of a context: flags of a branch, or the number of other values; 0 if rows are not grouped by any. */
+  /**
+   * Detail of a context: flags of a branch, or the number of other values; 0 if rows are not
+   * grouped by them.
+   */
   detail(context: number): number {
     return this.#contexts[context * CONTEXT + 5] as number;
   }
@@ -200,7 +203,7 @@ export class SampleHistogram {
     return this.#entries[entry * ENTRY + 2] as number;
   }
 
-  /** The sum of their periods. */
+  /** The sum of the periods of an entry. */
   period(entry: number): number {
     return this.#doubles[entry * (ENTRY / 2) + 2] as number;
   }
@@ -213,7 +216,8 @@ export class SampleHistogram {
    * @param pid Process, or 0 if rows are not grouped by process.
    * @param tid Thread, or 0 if rows are not grouped by thread.
    * @param cpu CPU, or 0 if rows are not grouped by CPU.
-   * @param detail Flags of a branch or the number of other values; 0 if rows are not grouped by any.
+   * @param detail Flags of a branch or the number of other values; 0 if rows are not grouped by
+   * them.
    */
   context(
     event: number,
@@ -244,7 +248,8 @@ export class SampleHistogram {
     return this.#lastContext = added;
   }
 
-  // Called for each sample: that is why the parts of a context come as numbers, and not as an object.
+  // Called for each sample, so the parts of a context are parameters instead of an allocated
+  // object.
   #isContext(
     context: number,
     event: number,
@@ -263,9 +268,9 @@ export class SampleHistogram {
   /**
    * Adds samples; returns the number of the entry.
    *
-   * @param context What {@link SampleHistogram.context} returned.
+   * @param context Number of a context, from {@link SampleHistogram.context}.
    * @param node A place or a stack.
-   * @param period Events that the samples stand for.
+   * @param period Number of events that the samples stand for.
    * @param samples Number of samples.
    */
   add(context: number, node: number, period: number, samples: number = 1): number {
@@ -283,11 +288,11 @@ export class SampleHistogram {
   }
 
   /**
-   * Adds a sample together with others: it counts after {@link SampleHistogram.settle}.
+   * Adds a sample to the batch, which is counted at {@link SampleHistogram.settle}.
    *
-   * @param context What {@link SampleHistogram.context} returned.
+   * @param context Number of a context, from {@link SampleHistogram.context}.
    * @param node A place or a stack.
-   * @param period Events that the sample stands for.
+   * @param period Number of events that the sample stands for.
    */
   addLater(context: number, node: number, period: number): void {
     const k = this.#waiting++;
@@ -298,10 +303,10 @@ export class SampleHistogram {
   }
 
   /**
-   * Adds what waits, in its order.
+   * Counts the samples of the batch, in their order.
    *
-   * Steps go through all of it, so that the memory that they wait for is fetched for several samples
-   * at a time.
+   * Each step goes through the whole batch, so that the processor fetches memory for several
+   * samples at a time.
    */
   settle(): void {
     const count = this.#waiting;
@@ -329,7 +334,9 @@ export class SampleHistogram {
     }
   }
 
-  /** The entry of a context and a node, where it is not the last of the node; it is added if it is new. */
+  /**
+   * The entry of a context and a node that is not the node's last one; it is added if it is new.
+   */
   #find(context: number, node: number, last: number): number {
     if (last === 0) {
       const entry = this.#push(context, node);

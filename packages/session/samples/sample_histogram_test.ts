@@ -66,7 +66,7 @@ Deno.test("a histogram that was emptied counts as a new one", () => {
   assert(entries > 1000, `${entries} entries`);
 });
 
-/** The same, added together. */
+/** A histogram of the same samples, added in batches. */
 function together(samples: readonly (typeof sample extends fc.Arbitrary<infer T> ? T : never)[]) {
   const histogram = new SampleHistogram(4);
   for (const [keys, node, period] of samples) {
@@ -76,7 +76,7 @@ function together(samples: readonly (typeof sample extends fc.Arbitrary<infer T>
   return histogram;
 }
 
-/** All entries, in their order. */
+/** All entries, in the order of their numbers. */
 function all(histogram: SampleHistogram): number[][] {
   return Array.from({ length: histogram.size }, (_, entry) => [
     histogram.contextOf(entry),

@@ -10,7 +10,7 @@ import { PERF_SAMPLE_READ } from "@perfdata/format/constants";
 import type { Run } from "../order/run.ts";
 import { CounterValues, countsPerThread } from "./counter_values.ts";
 
-/** How the counts in samples of an event are read. */
+/** Layout of the counts in samples of an event. */
 interface EventReads {
   readonly shape: ReadLayout;
   readonly fields: SampleFields;
@@ -25,15 +25,15 @@ interface EventReads {
  * (`deliver_sample_group` of tools/perf/util/session.c). Rows have to be taken in order.
  */
 export class SampleReads {
-  /** Counts that are damaged, of no known event, or less than before. */
+  /** Counts that are damaged, of an unknown event, or less than before. */
   leftOut: number = 0;
-  /** Events that the sample stands for; as many as {@linkcode SampleReads.take} returned. */
+  /** Events that the sample stands for: as many as {@linkcode SampleReads.take} returned. */
   readonly event: number[] = [];
-  /** Period of each; exact up to 2^53. */
+  /** Period of each event; exact up to 2^53. */
   readonly period: number[] = [];
   /** Upper half of each period. */
   readonly periodHi: number[] = [];
-  /** Lower half. */
+  /** Lower half of each period. */
   readonly periodLo: number[] = [];
   readonly #reader: PerfDataReader;
   readonly #reads: (EventReads | undefined)[] = [];
@@ -42,7 +42,7 @@ export class SampleReads {
   /** Counters without ids, by the number of their event. */
   readonly #withoutIds = new CounterValues();
 
-  /** Nothing has been counted yet. */
+  /** Starts with all counters at 0. */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
   }
@@ -53,7 +53,7 @@ export class SampleReads {
     return this.#reads[event] === undefined;
   }
 
-  /** Takes a sample; returns how many events it stands for. */
+  /** Decodes a sample; returns the number of events that it stands for. */
   take(run: Run, i: number): number {
     const event = intAt(run.event, i);
     if (event >= this.#reads.length) this.#learn();
@@ -74,7 +74,7 @@ export class SampleReads {
     const lowAt = 4 - highAt;
     const hasId = shape.id >= 0;
     const counters = hasId ? this.#counters : this.#withoutIds;
-    // Located: all of them are in the record.
+    // The fields were located, so all values are in the record.
     const values = shape.group ? view.getUint32(fields.read + lowAt, le) : 1;
     let count = 0;
     for (let k = 0; k < values; k++) {
@@ -112,7 +112,7 @@ export class SampleReads {
     return count;
   }
 
-  /** Reads the counts of a sample that does not count itself: those of the next samples begin there. */
+  /** Decodes a sample that is excluded, because the next sample is compared with its counts. */
   skip(run: Run, i: number): void {
     const event = intAt(run.event, i);
     if (event < 0 || this.isPlain(event)) return;
@@ -137,7 +137,7 @@ export class SampleReads {
     }
   }
 
-  /** The period of a sample that stands for its own event. */
+  /** Stores the period of a sample that stands for its own event. */
   #takePeriod(run: Run, i: number): void {
     const period = this.period[0] = floatAt(run.period, i);
     if (period < 2 ** 53) {

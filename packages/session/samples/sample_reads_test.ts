@@ -74,7 +74,7 @@ async function counts(
   return { counts: found, leftOut: reads.leftOut };
 }
 
-// Thread 7 counts 100 and 1000 a sample, thread 8 50 and 20.
+// Per sample, thread 7 counts 100 and 1000, and thread 8 counts 50 and 20.
 const TWO_THREADS: readonly Row[] = [
   [7, 100n, 1000n],
   [8, 50n, 20n],

@@ -7,13 +7,13 @@ import {
   PERF_SAMPLE_STACK_USER,
 } from "@perfdata/format/constants";
 
-/** The fields of samples to fill in, beside thread, process, comm and period. */
+/** Columns of samples to fill, beside thread, process, comm and period. */
 export interface ResolveNeeds {
   /** `Run.place`. */
   readonly places: boolean;
   /** `Run.stack`. */
   readonly stacks: boolean;
-  /** Callers in stacks are at their calls. */
+  /** Whether callers in stacks are the address of their call instead of the return address. */
   readonly calls: boolean;
   /** `Run.addr`. */
   readonly addr: boolean;
@@ -21,42 +21,45 @@ export interface ResolveNeeds {
   readonly branches: boolean;
   /** `Run.chains`. */
   readonly chains: boolean;
-  /** `Run.chains` are whole stacks, with `Run.chainWords`. */
+  /** Whether `Run.chains` has whole stacks, with `Run.chainWords`. */
   readonly joined: boolean;
   /** `Run.frames`. */
   readonly frames: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
-  /** Of which samples places and stacks are looked at; of all if there is none. */
+  /** The samples whose places and stacks are needed; all if it is missing. */
   readonly looksAt?: ((run: Run, i: number) => boolean) | undefined;
 }
 
-/** Where an event's samples have what is read of each; -1 for what they do not have. */
+/** Offsets of fields in an event's samples; -1 for missing fields. */
 export interface SampleShape {
   readonly ip: number;
-  /** Of the data that was accessed, if that is needed. */
+  /** Offset of the address of the accessed data, if needed. */
   readonly addr: number;
   readonly period: number;
   readonly fixedPeriod: number;
   readonly size: number;
   readonly chain: boolean;
   readonly branches: boolean;
-  /** Finds the sample that is meant, where that is another: address, period and chain are its own then. */
+  /**
+   * Locates the fields of an off-CPU sample. Such samples have an address, period and chain of
+   * their own.
+   */
   readonly offCpu: OffCpuFields | undefined;
-  /** Whether the user part of a stack may not be in the chain. */
+  /** Whether the user part of a stack may be recorded outside of the chain. */
   readonly elsewhere: boolean;
   /**
-   * Whether user callers in the chain are in their calls, and no return addresses: simpleperf unwinds copies of stacks
-   * while it records, and leaves the chain in place of the copy.
+   * Whether user callers in the chain are addresses in their calls, not return addresses.
+   * simpleperf unwinds copies of stacks while recording, and replaces the copy by the chain.
    */
   readonly isUnwound: boolean;
   /** Whether the branch stack is the stack of user calls. */
   readonly calls: boolean;
-  /** Whether there are registers and a copy of the stack, to be unwound. */
+  /** Whether samples have registers and a copy of the stack, for unwinding. */
   readonly unwind: boolean;
-  /** Finds what has no fixed place, where that is needed. */
+  /** Locates fields without a fixed offset, if needed. */
   readonly fields: SampleFields | undefined;
-  /** Whether a sample may have places besides that of its address. */
+  /** Whether a sample may have other places than that of its address. */
   readonly several: boolean;
 }
 

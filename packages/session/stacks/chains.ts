@@ -17,12 +17,12 @@ import type { StackTable } from "./stacks.ts";
 /** `PERF_CONTEXT_MAX`: from here on, low halves of entries are context markers. */
 const CONTEXT_MAX = -4095;
 
-/** The mode of a marker that says nothing; of such a chain perf uses nothing. */
+/** Mode after an unknown marker: perf ignores the whole chain. */
 export const INVALID: number = -1;
-/** What follows PERF_CONTEXT_USER_DEFERRED is a cookie, and no address. */
+/** Mode after PERF_CONTEXT_USER_DEFERRED: the next entry is a cookie, not an address. */
 const COOKIE = -2;
 
-/** CPU modes of the entries after a marker, by its low half: the only table of them. */
+/** The only table of context markers: CPU modes of the entries after a marker, by its low half. */
 const MARKER_MODES: ReadonlyMap<number, number> = new Map(
   ([
     [PERF_CONTEXT_HV, PERF_RECORD_MISC_HYPERVISOR],
@@ -34,26 +34,26 @@ const MARKER_MODES: ReadonlyMap<number, number> = new Map(
   ] as const).map(([marker, mode]) => [Number(BigInt.asIntN(32, marker)), mode]),
 );
 
-/** Whether an entry of a call chain is no address, but says what those after it are. */
+/** Whether an entry of a call chain is a context marker, not an address. */
 export function isContextMarker(hi: number, lo: number): boolean {
   return (hi | 0) === -1 && (lo | 0) >= CONTEXT_MAX && (lo | 0) < 0;
 }
 
 /**
- * The CPU mode of the entries after a marker, by its low half; negative if they are no addresses,
- * or nothing is known of them.
+ * The CPU mode of the entries after a marker, by its low half. Negative if these are no addresses
+ * or the marker is unknown.
  */
 export function contextMode(lo: number): number {
   return MARKER_MODES.get(lo | 0) ?? INVALID;
 }
 
-/** Entries of a chain that are looked at: `PERF_MAX_STACK_DEPTH`. */
+/** Maximum number of entries of a chain that are used: `PERF_MAX_STACK_DEPTH`. */
 const MOST_FRAMES = 127;
 
-/** Chains that are remembered, each for threads of some numbers. */
+/** Number of remembered chains. Threads share a memory by the low bits of their numbers. */
 const MEMORIES = 16;
 
-/** The last chain of a thread, outermost caller first, as it was recorded and as nodes. */
+/** The last chain of a thread, outermost caller first, as recorded entries and as nodes. */
 class ChainMemory {
   thread = -1;
   moment = -1;
@@ -66,7 +66,7 @@ class ChainMemory {
   readonly node = new Int32Array(MOST_FRAMES);
 }
 
-/** A sample and its chain: one object, which the next sample fills again. */
+/** A sample and its chain, in an object that is reused for the next sample. */
 export interface SampledChain {
   /** Its thread: a number of the machine. */
   thread: number;
@@ -78,25 +78,26 @@ export interface SampledChain {
   lo: number;
   /** The place of that address. */
   place: number;
-  /** Bytes that hold its chain. */
+  /** Bytes that contain the chain. */
   view: DataView;
-  /** Where the entries of the chain begin. */
+  /** Offset of the first entry of the chain. */
   at: number;
-  /** How many there are. */
+  /** Number of entries. */
   length: number;
-  /** Whether its user callers are in their calls: see `SampleShape.isUnwound`. */
+  /** Whether its user callers are addresses in their calls: see `SampleShape.isUnwound`. */
   isUnwound: boolean;
 }
 
 /**
- * Turns recorded call chains into interned stacks.
+ * Converts recorded call chains to interned stacks.
  *
- * It goes by perf's rules (`thread__resolve_callchain_sample` of tools/perf/util/machine.c, with callers
- * first): the CPU mode of an entry is that of the `PERF_CONTEXT_*` before it, a chain with a marker
- * that means nothing is none, of a chain that is too long the outermost entries are kept. The address
- * that was sampled itself comes last, where it is not the innermost entry.
+ * It follows perf's rules (`thread__resolve_callchain_sample` of tools/perf/util/machine.c, callers
+ * first): an entry has the CPU mode of the last `PERF_CONTEXT_*` before it. A chain with an unknown
+ * marker is ignored. Of a chain that is too long, the outermost entries are kept. The sampled
+ * address is added as the last frame, unless it is the innermost entry already.
  *
- * Successive samples of a thread mostly share their outermost callers: these are looked up once.
+ * Successive samples of a thread often share their outermost callers, which are then not looked up
+ * again.
  */
 export class ChainStep {
   readonly #places: Places;
@@ -106,10 +107,10 @@ export class ChainStep {
   readonly #memories = Array.from({ length: MEMORIES }, () => new ChainMemory());
 
   /**
-   * Interns into `stacks`; what is mapped is what `places` says at the time of each call.
+   * Interns into `stacks`, with places from `places` and its present mappings.
    *
-   * @param calls Whether callers are interned at their calls. What is interrupted has no call: the
-   *   innermost entry, and the first one after a marker.
+   * @param calls Whether callers get the place of their call. Interrupted code has no call: the
+   * innermost entry, and the first one after a marker.
    */
   constructor(places: Places, stacks: StackTable, littleEndian: boolean, calls: boolean = false) {
     this.#calls = calls;
@@ -118,7 +119,7 @@ export class ChainStep {
     this.#le = littleEndian;
   }
 
-  /** Forgets the nodes of the samples before: they are no longer there. */
+  /** Forgets the nodes of previous samples, after the stacks were cleared. */
   reset(): void {
     for (const memory of this.#memories) memory.length = 0;
   }
@@ -126,8 +127,8 @@ export class ChainStep {
   /**
    * The stack of a sample.
    *
-   * @param moment A number that changes whenever anything is mapped.
-   * @param outer The node that all of it was called from: the user stack, where it was unwound.
+   * @param moment A number that changes whenever a mapping changes.
+   * @param outer Node of the caller of the whole chain: the user stack, if it was unwound.
    */
   stack(sample: SampledChain, moment: number, outer: number = -1): number {
     const { thread, view, at, length, hi, lo, isUnwound } = sample;
@@ -196,14 +197,14 @@ export class ChainStep {
     );
   }
 
-  /** Whether a chain has an address: not markers only. */
+  /** Whether a chain has an address, not only markers. */
   hasAddress(view: DataView, at: number, length: number): boolean {
     let k = 0;
     while (k < length && this.isMarker(view, at + 8 * k)) k++;
     return k < length;
   }
 
-  /** Whether a chain has user callers already. */
+  /** Whether a chain has user callers. */
   hasUser(view: DataView, at: number, length: number): boolean {
     const le = this.#le;
     for (let i = 0; i < length - 1; i++) {
@@ -214,7 +215,7 @@ export class ChainStep {
     return false;
   }
 
-  /** The mode of the entries before entry `end`, as the last marker there says. */
+  /** The mode of the entries before entry `end`, from the last marker before it. */
   #modeBefore(view: DataView, at: number, end: number, otherwise: number): number {
     const le = this.#le;
     for (let i = end - 1; i >= 0; i--) {

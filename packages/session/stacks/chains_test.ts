@@ -9,7 +9,7 @@ import { StackTable } from "./stacks.ts";
 
 const KERNEL = -128n;
 const USER = -512n;
-/** Markers of `perf_event.h`, and the letter of the mode of what comes after them. */
+/** Markers of `perf_event.h`, with the letter of the mode of the following entries. */
 const MARKERS: readonly (readonly [bigint, string])[] = [
   [-32n, "h"], // HV
   [KERNEL, "k"],
@@ -19,7 +19,7 @@ const MARKERS: readonly (readonly [bigint, string])[] = [
 ];
 const LETTERS = "-kuhKU";
 
-/** Makes stacks of chains, and says each as text, outermost caller first. */
+/** Converts chains to stacks, and stacks to text, outermost caller first. */
 class Chains {
   readonly #le: boolean;
   readonly #places: Places;
@@ -36,7 +36,7 @@ class Chains {
     const recorded = new RecordedObjects({ littleEndian, isGoogleDialect: false });
     this.#places = new Places(machine, recorded);
     if (calls) {
-      // Calls are looked for where something is mapped.
+      // Calls are looked up in mapped code only.
       const body = { pid: 7, tid: 7, addr: 0n, len: 0x10000n, pgoff: 0n, filename: "/bin/a" };
       const mmap = { type: 1, name: "MMAP", misc: 2, body } as const;
       const bytes = new RecordCodec(KERNEL_RECORDS).encode(mmap, { littleEndian });
@@ -82,7 +82,7 @@ Deno.test("what a marker does not say: the cookie of a deferred chain, chains wi
   const chains = new Chains(true);
   // PERF_CONTEXT_USER_DEFERRED, and the cookie after it.
   assertEquals(chains.text([KERNEL, 5n, -640n, 77n], 1, 5n), "k5");
-  // PERF_CONTEXT_GUEST says nothing by itself: perf uses nothing of such a chain.
+  // PERF_CONTEXT_GUEST alone has no CPU mode: perf ignores such a chain.
   assertEquals(chains.text([-2048n, 5n, 6n], 2, 5n), "u5");
   assertEquals(chains.text([], 2, 5n), "u5");
 });

@@ -9,20 +9,20 @@ import type { UserFrames } from "./stacks.ts";
 const MOST_FRAMES = 127;
 
 /**
- * Fills `Run.frames`: the stack of each sample as a list, for who prints it and needs no node for it.
+ * Fills `Run.frames`: the stack of each sample as a list, for output that needs no interned nodes.
  *
- * It goes by perf's rules where callees come first (`thread__resolve_callchain_sample` of
- * tools/perf/util/machine.c): the CPU mode of an entry is that of the `PERF_CONTEXT_*` before it, a
- * chain with a marker that means nothing is none, of a chain that is too long the innermost entries are
- * kept. Most entries of code without frame pointers are no addresses: where `Places.joinsUnmapped`, they
- * get no place.
+ * It follows perf's rules for callees first (`thread__resolve_callchain_sample` of
+ * tools/perf/util/machine.c): an entry has the CPU mode of the last `PERF_CONTEXT_*` before it. A
+ * chain with an unknown marker is ignored. Of a chain that is too long, the innermost entries are
+ * kept. In code without frame pointers, most entries are not addresses of code: they get no place
+ * if `Places.joinsUnmapped`.
  */
 export class FrameStep {
   readonly #places: Places;
   readonly #le: boolean;
   #count = 0;
 
-  /** Finds places of what is mapped; of other addresses too, where each has one. */
+  /** Finds places of mapped addresses; of unmapped ones, too, unless they share a place. */
   constructor(places: Places, littleEndian: boolean) {
     this.#places = places;
     this.#le = littleEndian;
@@ -33,16 +33,16 @@ export class FrameStep {
     this.#count = 0;
   }
 
-  /** Says where the frames of the next row begin. */
+  /** Sets the index of the first frame of a row. */
   start(run: Run, row: number): void {
     run.frameStart[row] = this.#count;
   }
 
   /**
-   * Adds the frames of a sample: those of its chain, and those that were recorded elsewhere.
+   * Adds the frames of a sample: the entries of its chain, and the frames of `user`.
    *
-   * @param user The frames that were recorded elsewhere.
-   * @param isFirst Whether the sample's address comes first; otherwise the chain has it.
+   * @param user The frames that are not in the chain.
+   * @param isFirst Whether the sample's address is the first frame; otherwise the chain has it.
    */
   add(run: Run, sample: SampledChain, user: UserFrames, isFirst: boolean): void {
     const { thread, view, at, length } = sample;
@@ -67,7 +67,7 @@ export class FrameStep {
         to = first;
         break;
       }
-      // What follows PERF_CONTEXT_USER_DEFERRED is a cookie.
+      // The entry after PERF_CONTEXT_USER_DEFERRED is a cookie.
       if (mode < 0) continue;
       const place = places.joinsUnmapped
         ? places.findMapped(thread, mode, entryHi, entryLo)
@@ -82,7 +82,7 @@ export class FrameStep {
     this.#count = to;
   }
 
-  /** Writes a frame: its address where the place does not say it. */
+  /** Writes a frame: its place, or its address if it has no place of its own. */
   #put(frames: Int32Array, at: number, place: number, hi: number, lo: number): number {
     const places = this.#places;
     const isPlace = place >= 0 && !(places.joinsUnmapped && places.object(place) < 0);

@@ -3,52 +3,57 @@ import { UserFrames } from "./stacks.ts";
 
 /** Words of a `perf_branch_entry`: from, to, flags. */
 const ENTRY = 6;
-/** Frames that are kept of what is no longer in the registers: recursion could go on for ever. */
+/** Maximum number of stitched frames, since recursion could add frames forever. */
 const MOST_STITCHED = 1024;
 
 /** The branch stack of a sample. */
 export interface BranchStack {
-  /** What holds it. */
+  /** Bytes that contain it. */
   readonly view: DataView;
-  /** Where its entries are. */
+  /** Offset of its entries. */
   readonly at: number;
-  /** How many there are. */
+  /** Number of entries. */
   readonly count: number;
-  /** `hw_idx`: the register that the newest entry was in; -1 if that is not known. */
+  /** `hw_idx`: the register that the newest entry was in; -1 if unknown. */
   readonly hwIdx: number;
 }
 
-/** What is remembered of a thread. */
+/** Branches of a thread's last sample. */
 class ThreadCalls {
   hwIdx = -1;
   count = 0;
   /** The branch stack of its last sample. */
   words = new Int32Array(ENTRY * 32);
-  /** What the entries of that were shown as. */
+  /** The frames of these entries. */
   frames = new UserFrames();
-  /** Callers beyond the branch stack of the last sample that was stitched. */
+  /** Frames of older callers, which were stitched to the last sample. */
   older = new UserFrames();
 }
 
 /**
- * Call stacks of more calls than the processor has registers for (LBR): what fell out of the registers
- * is taken from the sample before of the same thread, if the two have a branch in common, in the same
- * register (`--stitch-lbr`; `has_stitched_lbr` of tools/perf/util/machine.c).
+ * Stitches call stacks with more calls than the processor has branch registers (LBR). Callers that
+ * are no longer in the registers are copied from the thread's previous sample, if both samples have
+ * a common branch in the same register (`--stitch-lbr`; `has_stitched_lbr` of
+ * tools/perf/util/machine.c).
  */
 export class LbrStitch {
   readonly #registers: number;
   readonly #threads = new Map<number, ThreadCalls>();
 
-  /** @param registers How many branches the processor keeps: `branches` of its capabilities. */
+  /**
+   * Prepares for a processor.
+   *
+   * @param registers Number of branches that the processor keeps: `branches` of its capabilities.
+   */
   constructor(registers: number) {
     this.#registers = registers;
   }
 
   /**
-   * Adds what is stitched to the frames of a sample, and remembers the sample.
+   * Appends stitched callers to the frames of a sample, and remembers the sample.
    *
    * @param thread A number of the machine.
-   * @param frames Where the last branch went, then the source of each entry.
+   * @param frames The target of the last branch, then the source of each entry.
    */
   take(thread: number, stack: BranchStack, frames: UserFrames): void {
     let last = this.#threads.get(thread);
@@ -56,7 +61,7 @@ export class LbrStitch {
     const distance = this.#distance(last, stack);
     const older = new UserFrames();
     if (distance >= 0) {
-      // What lay between the oldest entry of this sample and that of the sample before.
+      // Callers between the oldest entry of this sample and that of the previous one.
       for (let i = distance + 1; i < last.count; i++) addOf(older, last.frames, i);
       for (let i = 0; i < last.older.count && older.count < MOST_STITCHED; i++) {
         addOf(older, last.older, i);
@@ -68,8 +73,8 @@ export class LbrStitch {
   }
 
   /**
-   * The entry of the sample before that is in the register of the oldest one of this sample; -1 where
-   * the two have nothing in common.
+   * Index of the entry of the previous sample that is in the register of this sample's oldest
+   * entry; -1 if the samples have no common branch.
    */
   #distance(last: ThreadCalls, { view, at, count, hwIdx }: BranchStack): number {
     if (last.count === 0 || count === 0 || hwIdx < 0 || last.hwIdx < 0) return -1;
@@ -77,7 +82,7 @@ export class LbrStitch {
     const oldest = registers - count + hwIdx + 1;
     const distance = last.hwIdx > oldest ? last.hwIdx - oldest : registers + last.hwIdx - oldest;
     if (distance < 0 || distance + 1 > last.count) return -1;
-    // One that is equal is enough, as for perf: that of the oldest entry.
+    // Like perf, compare the oldest entry only.
     const theirs = ENTRY * distance, ours = at + 4 * ENTRY * (count - 1);
     for (let k = 0; k < ENTRY; k++) {
       if (last.words[theirs + k] !== view.getInt32(ours + 4 * k, true)) return -1;

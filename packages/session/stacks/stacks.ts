@@ -1,9 +1,9 @@
 import { enlarge } from "@perfdata/format/bytes";
 import type { Places } from "../places/places.ts";
 
-/** Stacks from one thread: see {@link StackTable.part}. */
+/** New stacks of one thread: see {@link StackTable.part}. */
 export interface StacksPart {
-  /** Number of the first of them. */
+  /** Number of the first node. */
   readonly first: number;
   /** Caller of each node, or -1. */
   readonly parent: Int32Array<ArrayBuffer>;
@@ -12,10 +12,9 @@ export interface StacksPart {
 }
 
 /**
- * Interned stacks: a node is a place that was called from another node, so that stacks that begin
- * alike at their outermost caller share nodes, and memory grows with the code that ran and not with
- * the samples. The number of a stack is that of its innermost node. A parent comes before its
- * children.
+ * Interned stacks. A node is a place with its caller's node, so that stacks with the same outermost
+ * callers share nodes: memory grows with the code that ran, not with the number of samples. The
+ * number of a stack is that of its innermost node. A parent comes before its children.
  *
  * @example
  * ```ts
@@ -66,24 +65,25 @@ export class StackTable {
     return added;
   }
 
-  /** Those from a node on, to be sent to another thread and joined with what others found. */
+  /** Copies the nodes from a number on, for sending to another thread and joining there. */
   part(from: number): StacksPart {
     const { count } = this;
     const [parent, place] = [this.parent.slice(from, count), this.place.slice(from, count)];
     return { first: from, parent, place };
   }
 
-  /** Begins again: what it has of memory is there for the next nodes. */
+  /** Clears all nodes and keeps the memory. */
   reset(): void {
     this.count = 0;
     this.#slots.fill(-1);
   }
 
   /**
-   * Adds nodes of a part, of another thread for the same recording.
+   * Adds the nodes of a part of another thread for the same recording.
    *
-   * @param places By place there: its number here.
-   * @param numbers By node there: the number here of those before, gets that of others.
+   * @param places Numbers here of the other thread's places.
+   * @param numbers Numbers here of the other thread's nodes. Has the earlier nodes; new nodes are
+   * added.
    */
   join(
     { first, parent, place }: StacksPart,
@@ -99,7 +99,7 @@ export class StackTable {
     }
   }
 
-  /** Frees what finds nodes; the next one that is looked for makes it again. */
+  /** Frees the hash table; the next look-up makes it again. */
   seal(): void {
     this.#slots = new Int32Array(0);
   }
@@ -118,23 +118,22 @@ export class StackTable {
 }
 
 /**
- * The user part of a stack that is not in the call chain itself: places and addresses, the innermost
- * first.
+ * The user part of a stack that is not in the call chain: places and addresses, innermost first.
  */
 export class UserFrames {
   /** Number of frames. */
   count: number = 0;
   /**
-   * Whether addresses are in the calls, since they were unwound or recorded as branches: no byte has to
-   * be taken from them, as from return addresses, to be in the line of the call.
+   * Whether addresses are in the call instructions, because they were unwound or recorded as
+   * branches. If not, they are return addresses, and one byte less is in the line of the call.
    */
   isExact: boolean = true;
-  /** Place of each. */
+  /** Place of each frame. */
   places: Int32Array<ArrayBuffer> = new Int32Array(128);
-  /** Halves of the address of each, the lower one first. */
+  /** Halves of the address of each frame, the lower one first. */
   words: Int32Array<ArrayBuffer> = new Int32Array(256);
 
-  /** Adds the caller of the last one. */
+  /** Adds the caller of the last frame. */
   add(place: number, hi: number, lo: number): void {
     const at = this.count++;
     if (at >= this.places.length) {
@@ -147,9 +146,10 @@ export class UserFrames {
   }
 
   /**
-   * Interns them; -1 if there are none.
+   * Interns the frames; returns -1 if there are none.
    *
-   * @param calls Of these places, callers are interned at their calls; without, at what was recorded.
+   * @param calls Places in which callers get the place of their call; without it, they keep the
+   * recorded place.
    */
   node(stacks: StackTable, calls?: Places): number {
     let node = -1;

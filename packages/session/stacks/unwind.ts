@@ -27,23 +27,23 @@ import { UserRegisters } from "./user_registers.ts";
 /** Entries of the cache of code addresses, a power of two. */
 const CACHED = 1 << 16;
 
-/** Frames of a user stack that are looked for: `PERF_MAX_STACK_DEPTH`. */
+/** Maximum number of frames of a user stack: `PERF_MAX_STACK_DEPTH`. */
 const MOST_FRAMES = 127;
 
-/** Where the code of objects is found: a `SymbolResolver`. */
+/** Finds the code of objects: a `SymbolResolver`. */
 export interface CodeFinder {
-  /** Where it is looked for. */
+  /** Options of the search. */
   readonly codeSearch: CodeSearch;
 }
 
 /**
- * Answers what a walker asks about code, for the process whose stack is walked: address → mapping →
- * object → row. What was asked lately is remembered, by address and by version of what is mapped.
+ * Code lookups for the unwinder, in one process's address space: address → mapping → object → row.
+ * Recent look-ups are cached, by address and by version of the mappings.
  */
 class ProcessCode implements CodeLookup {
   row = 0;
   place = 0;
-  /** The thread whose stack is walked, a number of the machine. */
+  /** The thread whose stack is unwound: a number of the machine. */
   thread = -1;
   readonly rows: RowTable;
   readonly #machine: MachineView;
@@ -63,7 +63,7 @@ class ProcessCode implements CodeLookup {
     this.#finder = finder;
   }
 
-  /** Begins with the stack of a thread. */
+  /** Starts with the stack of a thread. */
   begin(thread: number): void {
     this.thread = thread;
     this.#version = this.#machine.spaceVersion(thread);
@@ -82,7 +82,7 @@ class ProcessCode implements CodeLookup {
     const place = this.place = this.#places.find(this.thread, PERF_RECORD_MISC_USER, high, low);
     const code = this.#codeAt(place);
     if (code === undefined) {
-      // What is mapped there later does not replace anything: it would not be noticed.
+      // Not cached: mapping an unmapped address later does not change the version.
       this.row = NOT_MAPPED;
       return;
     }
@@ -122,7 +122,7 @@ class ProcessCode implements CodeLookup {
     );
   }
 
-  /** What was opened of an object. */
+  /** The opened code of an object. */
   code(object: number): ObjectCode | undefined {
     return this.#objects[object];
   }
@@ -142,36 +142,36 @@ class ProcessCode implements CodeLookup {
 export interface UnwindEngine {
   /** What is mapped where. */
   readonly view: MachineView;
-  /** Places are added here. */
+  /** Receives new places. */
   readonly places: Places;
-  /** Knows the architecture, in a pipe perhaps late. */
+  /** The architecture (in a pipe, perhaps only later), and descriptions of objects. */
   readonly recorded: Pick<RecordedObjects, "arch" | "known" | "describe">;
-  /** Knows it as well, and the byte order. */
+  /** The architecture and the byte order. */
   readonly reader: { readonly arch?: string | undefined; readonly littleEndian: boolean };
 }
 
-/** What is needed for one kind of machine. */
+/** Unwinder for one kind of machine. */
 interface MachineWalker {
   readonly code: ProcessCode;
   readonly walker: FrameWalker;
 }
 
-/** How the samples of one event hold registers and stack. */
+/** Registers and stack in the samples of one event. */
 interface EventUnwinding {
   readonly mask: bigint;
-  /** By `abi`: the registers; `null` if the machine is not known. */
+  /** Registers by `abi`; `null` if the machine is unknown. */
   readonly registers: (UserRegisters | null | undefined)[];
 }
 
 /**
- * Unwinds the user stacks of samples that hold registers and a copy of the stack
- * (`perf record --call-graph dwarf`).
+ * Unwinds the user stacks of samples that have registers and a copy of the stack (`perf record
+ * --call-graph dwarf`).
  *
- * As with perf: the first frame is where the registers say, each other one the byte before a return
- * address; 127 frames at most, apart from those of the kernel.
+ * As in perf, the first frame has the address of the registers, and each other one the byte before
+ * a return address. There are at most 127 frames, not counting those of the kernel.
  */
 export class UnwindStep {
-  /** How the walks ended. */
+  /** Counts of stacks, by the reason of their end. */
   readonly counts: UnwindCounts = new UnwindCounts();
   readonly #machine: MachineView;
   readonly #places: Places;
@@ -182,7 +182,7 @@ export class UnwindStep {
   readonly #events: (EventUnwinding | undefined)[] = [];
   readonly #copy: StackCopy = { view: new DataView(new ArrayBuffer(0)), start: 0, size: 0 };
 
-  /** Takes places of an engine. */
+  /** Prepares for the places of an engine. */
   constructor({ view, places, recorded, reader }: UnwindEngine, finder: CodeFinder) {
     this.#machine = view;
     this.#places = places;
@@ -192,8 +192,8 @@ export class UnwindStep {
   }
 
   /**
-   * Makes one for a recording, with what has to be read before: `.gnu_debugdata`, which can have
-   * tables on 32-bit ARM, where programs have no `.eh_frame`.
+   * Creates an unwinder for a recording. Reads `.gnu_debugdata` in advance, which can have tables
+   * on 32-bit ARM, where programs have no `.eh_frame`.
    */
   static async open(engine: UnwindEngine, finder: CodeFinder): Promise<UnwindStep> {
     const { recorded, reader } = engine;
@@ -212,9 +212,9 @@ export class UnwindStep {
    *
    * @param thread A number of the machine.
    * @param event Number of the event, whose attr is `attr`.
-   * @param view What holds the sample.
-   * @param fields Where its fields are.
-   * @param frames The frames are added here; none if the sample has no copy of its stack.
+   * @param view Bytes that contain the sample.
+   * @param fields Offsets of the fields of the sample.
+   * @param frames Receives the frames; nothing is added if the sample has no copy of its stack.
    */
   take(
     thread: number,
@@ -263,7 +263,7 @@ export class UnwindStep {
   }
 
   /**
-   * The code of an object through which stacks were unwound.
+   * The code of an object that was used for unwinding.
    *
    * @param object Its number in the places.
    */

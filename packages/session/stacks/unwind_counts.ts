@@ -1,19 +1,19 @@
 import type { FrameWalker } from "@perfdata/symbols/dwarf";
 import { WALK_END } from "@perfdata/symbols/resolver";
 
-/** Numbers of stacks by the reason why they ended. */
+/** Numbers of stacks by the reason of their end. */
 export interface UnwindTally {
   /** Stacks that were unwound. */
   stacks: number;
-  /** By `WALK_END`: how many ended so. */
+  /** Number of stacks by `WALK_END`. */
   readonly ends: number[];
   /** Stacks with a frame that was guessed from the frame pointer. */
   guessed: number;
 }
 
-/** Stacks are not larger: what seems so are two stacks, before and after an `exec`. */
+/** Maximum size of a stack. A larger difference means two stacks, before and after an `exec`. */
 const MOST_STACK = 2 ** 23;
-/** Where two stacks of a thread begin is no further apart, unless it has another one now. */
+/** Maximum distance between start addresses of one stack of a thread. */
 const SAME_TOP = 2 ** 16;
 
 const ENDS = Object.keys(WALK_END).length;
@@ -40,53 +40,56 @@ function add(to: UnwindTally, { stacks, ends, guessed }: UnwindTally): void {
   for (let i = 0; i < ends.length; i++) to.ends[i] = (to.ends[i] as number) + (ends[i] as number);
 }
 
-/** What one thread counted of unwinding: see {@link UnwindCounts.part}. */
+/** Counts of one thread: see {@link UnwindCounts.part}. */
 export interface UnwindPart {
-  /** All of it. */
+  /** Sums of the recording. */
   readonly all: UnwindTally;
-  /** By process. */
+  /** Sums by process. */
   readonly processes: ReadonlyMap<number, UnwindTally>;
-  /** By object in which stacks ended, a number of the thread's places. */
+  /** Sums by the object in which stacks ended, a number of the thread's places. */
   readonly objects: ReadonlyMap<number, UnwindTally>;
-  /** Samples whose registers are of a machine that is not known. */
+  /** Samples with registers of an unknown machine. */
   readonly otherMachine: number;
   /** The largest copy of a stack. */
   readonly copied: number;
-  /** The most bytes that the next frame alone would have needed. */
+  /** Maximum number of bytes that the next frame alone would have needed. */
   readonly wanted: number;
-  /** How deep the stacks of threads are known to be, by thread id. */
+  /** Known depths of threads' stacks, by thread id. */
   readonly threads: ReadonlyMap<number, ThreadStack>;
   /** The deepest stack of those that did not reach their start. */
   readonly deepest: number;
 }
 
-/** How deep a thread's stack is known to be. */
+/** Known depth of a thread's stack. */
 export interface ThreadStack {
-  /** The stack pointer at the thread's start, from a stack that reached it; 0 if none did. */
+  /** The stack pointer at the thread's start, from a stack that reached it; 0 if no stack did. */
   top: number;
   /** The lowest stack pointer of stacks whose copy was too short. */
   lowest: number;
 }
 
-/** Counts how unwinding went: for the recording, by process, and by the object where it ended. */
+/**
+ * Counts unwound stacks by the reason of their end: in total, by process, and by the object where
+ * they ended.
+ */
 export class UnwindCounts {
-  /** All of it. */
+  /** Sums of the recording. */
   readonly all: UnwindTally = tally();
-  /** By process. */
+  /** Sums by process. */
   readonly processes: Map<number, UnwindTally> = new Map();
-  /** By object in which stacks ended other than at their start: its number in the places. */
+  /** Sums by the object in which stacks ended before their start: its number in the places. */
   readonly objects: Map<number, UnwindTally> = new Map();
-  /** Samples whose registers are of a machine that is not known. */
+  /** Samples with registers of an unknown machine. */
   otherMachine: number = 0;
   /** The largest copy of a stack. */
   copied: number = 0;
-  /** The most bytes that the next frame alone would have needed. */
+  /** Maximum number of bytes that the next frame alone would have needed. */
   wanted: number = 0;
   readonly #threads = new Map<number, ThreadStack>();
-  /** The deepest stack of those that did not reach their start, as far as that is known. */
+  /** The deepest known stack of those that did not reach their start. */
   #deepest = 0;
 
-  /** Counts one walk. */
+  /** Counts one stack. */
   take(
     walker: FrameWalker,
     process: number,
@@ -118,7 +121,7 @@ export class UnwindCounts {
     this.#need(known);
   }
 
-  /** All of it, to be sent to another thread. */
+  /** All counts, for sending to another thread. */
   part(): UnwindPart {
     const { all, processes, objects, otherMachine, copied, wanted } = this;
     return {
@@ -134,9 +137,9 @@ export class UnwindCounts {
   }
 
   /**
-   * Adds what another thread counted.
+   * Adds the counts of another thread.
    *
-   * @param objects By object of the part: its number here.
+   * @param objects Numbers here of the other thread's objects.
    */
   join(part: UnwindPart, objects: Int32Array): void {
     add(this.all, part.all);
@@ -166,8 +169,9 @@ export class UnwindCounts {
   }
 
   /**
-   * The bytes of stack that a sample has to hold so that all stacks reach their start, as far as
-   * stacks of the same threads show; where none of a thread's did, what its next frame needs.
+   * The size of the copied stack with which all stacks would reach their start, estimated from
+   * complete stacks of the same threads. For threads without a complete stack, the size for their
+   * next frame.
    */
   get needed(): number {
     return Math.max(this.wanted, this.#deepest);

@@ -21,7 +21,7 @@ export function percent(part: number, whole: number): string {
   return `${Number(share.toFixed(share >= 10 ? 1 : 2))}%`;
 }
 
-/** Why stacks ended before their start, in the order in which that is said. */
+/** Reasons why stacks ended before their start, in the order of the output. */
 const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string])[] = [
   [WALK_END.STACK, ({ unwound }) => {
     const { copied = 0, needed = 0 } = unwound ?? {};
@@ -39,9 +39,10 @@ const REASONS: readonly (readonly [end: number, text: (engine: Engine) => string
 ];
 
 /**
- * How unwinding went, in one line; `undefined` if nothing was unwound or nearly all went well.
+ * A line about incompletely unwound stacks; `undefined` if nothing was unwound or nearly all stacks
+ * are complete.
  *
- * @param all Says it also where all went well.
+ * @param all Whether to return a line even if all stacks are complete.
  *
  * @example
  * ```ts
@@ -95,7 +96,7 @@ export function unwoundText(engine: Engine, all: boolean = false): string | unde
   return parts.join("; ");
 }
 
-/** The object without information, or missing, in which most stacks end. */
+/** The object, without unwinding information or missing, in which most stacks end. */
 function worstObject({ unwound, places }: Engine): string | undefined {
   let name = "", most = 0;
   for (const [object, { ends }] of unwound?.objects ?? []) {
@@ -115,19 +116,19 @@ export interface UnwoundRow {
   readonly name: string;
   /** Stacks that were unwound. */
   readonly stacks: number;
-  /** Those that reached the start of their thread. */
+  /** Stacks that reached the start of their thread. */
   readonly complete: number;
-  /** Those that ended at the end of the copied stack. */
+  /** Stacks that ended at the end of the copy. */
   readonly cut: number;
-  /** Those that ended in code without call frame information. */
+  /** Stacks that ended in code without call frame information. */
   readonly noInformation: number;
-  /** Those that ended in an object whose file is missing or of another build. */
+  /** Stacks that ended in an object whose file is missing or of another build. */
   readonly missing: number;
-  /** Those that ended where nothing is mapped, in circles, or in damaged information. */
+  /** Stacks that ended at unmapped addresses, in loops, or in damaged information. */
   readonly damaged: number;
-  /** Those that have as many frames as are looked for. */
+  /** Stacks with the maximum number of frames. */
   readonly limited: number;
-  /** Those with frames that are guessed from the frame pointer. */
+  /** Stacks with frames that were guessed from the frame pointer. */
   readonly guessed: number;
 }
 
@@ -152,8 +153,8 @@ function row(
 }
 
 /**
- * How unwinding went: for the recording, by process, and by object in which stacks ended before
- * their start; most stacks first. Empty where nothing was unwound.
+ * Counts of unwound stacks: in total, by process, and by the object in which stacks ended before
+ * their start; most stacks first. Empty if nothing was unwound.
  */
 export function unwoundRows({ unwound, places }: Engine): UnwoundRow[] {
   if (unwound === undefined || unwound.all.stacks === 0) return [];
@@ -171,8 +172,8 @@ export function unwoundRows({ unwound, places }: Engine): UnwoundRow[] {
 }
 
 /**
- * One line about stacks that were asked for and not recorded, and how to record them; `undefined`
- * where an event has some.
+ * A line about requested stacks that were not recorded, with the command to record them;
+ * `undefined` if any event has stacks.
  */
 export function noStacksText({ reader }: Engine): string | undefined {
   const some = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_STACK_USER;

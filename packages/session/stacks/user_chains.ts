@@ -27,27 +27,28 @@ const USER_DEFERRED = Number(BigInt.asIntN(32, PERF_CONTEXT_USER_DEFERRED));
 const KEPT = 1 << 16;
 
 /**
- * The user parts of call chains that come in records of their own, after the samples
- * (`PERF_RECORD_CALLCHAIN_DEFERRED`). A file is read before for them; in a stream they are taken as
- * records are read, which is mostly before the samples are delivered: those wait for a round of
- * the kernel's buffers to end.
+ * User parts of call chains in records after their samples (`PERF_RECORD_CALLCHAIN_DEFERRED`). A
+ * file is scanned for them in advance. In a stream, they are read before the samples are delivered
+ * in most cases, because samples wait for the end of a round of the kernel's buffers.
  */
 export class DeferredChains {
-  /** By thread and cookie: halves of addresses, the upper one first, the innermost first. */
+  /**
+   * Halves of addresses by thread and cookie, the innermost address first, its upper half first.
+   */
   readonly #chains = new Map<string, Int32Array>();
 
-  /** Whether an event asks for such records. */
+  /** Whether an event records such chains. */
   static areAsked({ events }: PerfDataReader): boolean {
     return events.all.some(({ attr }) => attr.flags.defer_callchain || attr.flags.defer_output);
   }
 
-  /** Reads those of a file; of a stream, which can be read only once, none. */
+  /** Reads all chains of a file. Does nothing for a stream, which can be read only once. */
   async readAll(reader: PerfDataReader): Promise<void> {
     if (!DeferredChains.areAsked(reader) || isStream(reader)) return;
     for await (const batch of reader.batches({ quiet: true })) this.take(batch, Infinity);
   }
 
-  /** Takes those of a batch. */
+  /** Adds the chains of a batch. */
   take(batch: RecordBatch, most: number = KEPT): void {
     const { view, littleEndian: le } = batch;
     const chains = this.#chains;
@@ -69,7 +70,7 @@ export class DeferredChains {
       const tidAt = batch.eventOf(i)?.layout.trailer.tid ?? 0;
       const tid = tidAt < 0 ? view.getInt32(trailerEnd(start, end) + tidAt, le) : -1;
       chains.set(`${tid} ${view.getBigUint64(start + DEFERRED.cookie, le)}`, chain);
-      // The first that was added is the oldest one.
+      // Remove the oldest chain, which was added first.
       if (chains.size > most) chains.delete(chains.keys().next().value ?? "");
     }
   }
@@ -85,17 +86,17 @@ function isStream({ fileSize, isPipe }: PerfDataReader): boolean {
 }
 
 /**
- * User parts of stacks that are not in the call chain itself: in the branch stack
- * (`perf record --call-graph lbr`), or in a record that follows.
+ * User parts of stacks that are not in the call chain: in the branch stack (`perf record
+ * --call-graph lbr`), or in a later record.
  */
 export class UserChains {
-  /** Samples whose user part was to follow and did not. */
+  /** Samples whose deferred user part was not found. */
   unjoined: number = 0;
-  /** What was read of the records that follow. */
+  /** Chains of deferred records. */
   readonly deferred: DeferredChains = new DeferredChains();
-  /** Whether branch stacks of samples that follow one another are joined. */
+  /** Whether to stitch branch stacks of successive samples. */
   stitches: boolean = false;
-  /** Whether some were. */
+  /** Whether stitching is possible and in use. */
   get isStitching(): boolean {
     return this.#stitch !== undefined;
   }
@@ -106,7 +107,7 @@ export class UserChains {
   readonly #le: boolean;
   #stitch: LbrStitch | undefined;
 
-  /** Takes places of an engine. */
+  /** Prepares for the places of an engine. */
   constructor(
     places: Places,
     recorded: Pick<RecordedObjects, "branchRegisters">,
@@ -122,9 +123,9 @@ export class UserChains {
    *
    * @param thread A number of the machine.
    * @param tid Its thread id.
-   * @param fields Where the fields of the sample are.
-   * @param calls Whether its branch stack is one of calls.
-   * @param frames The user part is added here.
+   * @param fields Offsets of the fields of the sample.
+   * @param calls Whether its branch stack is a call stack.
+   * @param frames Receives the user part.
    */
   find(
     thread: number,
@@ -154,8 +155,8 @@ export class UserChains {
   }
 
   /**
-   * Branches that are calls not yet returned from: where the last one went, then from where each was
-   * made (`resolve_lbr_callchain_sample` of tools/perf/util/machine.c).
+   * Adds the frames of a branch stack of unreturned calls: the target of the last one, then the
+   * source of each (`resolve_lbr_callchain_sample` of tools/perf/util/machine.c).
    */
   #calls(thread: number, view: DataView, fields: SampleFields, frames: UserFrames): void {
     const { branchStack: at, branchStackLength: count, branchHwIdx } = fields;

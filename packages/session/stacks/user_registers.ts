@@ -6,10 +6,10 @@ const EM = { I386: 3, ARM: 40, X86_64: 62, AARCH64: 183 } as const;
 /** `PERF_SAMPLE_REGS_ABI_32`. */
 const ABI_32 = 1;
 
-/** The bits of `sample_regs_user` by the numbers that DWARF gives the registers. */
+/** Bits of `sample_regs_user` by DWARF's register numbers. */
 interface RegisterMap {
   readonly machine: CfiMachine;
-  /** By number in DWARF: the bit, -1 for what is not recorded. */
+  /** Bit by DWARF's register number; -1 for a register that is not recorded. */
   readonly bits: readonly number[];
 }
 
@@ -20,7 +20,10 @@ const X86_64_BITS = [0, 3, 2, 1, 4, 5, 6, 7, ...upTo(8).map((i) => 16 + i), 8];
 const I386_BITS = [0, 2, 3, 1, 7, 6, 4, 5, 8];
 /** arch/arm64/include/uapi/asm/perf_regs.h: x0 … x29, lr, sp, pc. */
 const AARCH64_BITS = upTo(33);
-/** A process of 32 bits on a kernel of 64: the stack pointer and the pc are in the bits of these. */
+/**
+ * For a 32-bit process on a 64-bit kernel: the stack pointer and pc are in the bits of the 64-bit
+ * registers.
+ */
 const ARM_ON_AARCH64_BITS = [...upTo(13), 31, 14, 32];
 
 function map(machine: number, bits: readonly number[]): RegisterMap {
@@ -36,10 +39,10 @@ const ARM = map(EM.ARM, upTo(16));
 const ARM_ON_AARCH64 = map(EM.ARM, ARM_ON_AARCH64_BITS);
 
 /**
- * Whose registers a sample has.
+ * The machine and layout of a sample's registers.
  *
- * @param arch Of the recorded machine, as `uname -m` names it; where it is not known, the registers
- * themselves have.
+ * @param arch Architecture of the recorded machine, as of `uname -m`; if unknown, it follows from
+ * the registers in the mask.
  * @param abi `abi` of the sample's registers.
  * @param mask `sample_regs_user`.
  */
@@ -64,11 +67,13 @@ function archOfMask(mask: bigint): string {
 
 /** Reads the user registers of the samples of one event, by their numbers in DWARF. */
 export class UserRegisters {
-  /** Whose registers they are. */
+  /** The machine that the registers belong to. */
   readonly machine: CfiMachine;
-  /** The registers that were read last; `NaN` for one that is not recorded. */
+  /** The last registers; `NaN` for a register that is not recorded. */
   readonly values: Float64Array;
-  /** By number in DWARF: which of the recorded words it is; -1 for none. */
+  /**
+   * Index of the recorded word by DWARF's register number; -1 for a register that is not recorded.
+   */
   readonly #words: Int32Array;
   readonly #littleEndian: boolean;
 

@@ -8,13 +8,13 @@ import {
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/constants";
 
-/** A range of time as the user gave it. */
+/** A range of time in a user's argument. */
 export interface TimeRange {
-  /** What the ends count from. */
+  /** The base of both ends: the clock, the start of the recording, or its whole length. */
   readonly from: "clock" | "start" | "percent";
   /** First time: ns, or millionths of a percent. */
   readonly first: bigint | undefined;
-  /** Last time. */
+  /** Last time, in the same unit. */
   readonly last: bigint | undefined;
 }
 
@@ -36,9 +36,9 @@ function scaled(text: string, unit: bigint): bigint {
 }
 
 /**
- * Reads a length of time: `10ms`, `1.5s`; in ns.
+ * Parses a duration in ns: `10ms`, `1.5s`.
  *
- * @throws {RangeError} If it is none.
+ * @throws {RangeError} If the text is not a duration.
  */
 export function parseLength(text: string): bigint {
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)(s|ms|us|ns)$/.exec(text) ?? [];
@@ -49,10 +49,10 @@ export function parseLength(text: string): bigint {
 }
 
 /**
- * Reads a range: `12.5,13` in seconds of the clock of the recording; `1.5s-2s`, `300ms-` after the
- * first sample; `10%-20%`. Either end may be left out.
+ * Parses a range: `12.5,13` in seconds of the recording's clock; `1.5s-2s`, `300ms-` after the
+ * first sample; `10%-20%`. Either end may be omitted.
  *
- * @throws {RangeError} If it is none.
+ * @throws {RangeError} If the text is not a range.
  */
 export function parseTime(text: string): TimeRange {
   const clock = /^(\d+(?:\.\d+)?)?,(\d+(?:\.\d+)?)?$/.exec(text);
@@ -91,7 +91,7 @@ const LATEST = (1n << 64n) - 1n;
 /**
  * The range in ns of the recording's clock.
  *
- * @param span First and last time of a sample; asked for where the range depends on it.
+ * @param span Returns the first and last time of samples; called only if the range depends on it.
  */
 export async function resolveTime(
   { from, first, last }: TimeRange,
@@ -105,8 +105,8 @@ export async function resolveTime(
 }
 
 /**
- * When the samples of a file begin and end: as the SAMPLE_TIME feature says, or by looking at all. A trace
- * may have no samples: then it is when the kernel's other records do.
+ * First and last time of the samples of a file: from the SAMPLE_TIME feature, or by reading all
+ * samples. A trace without samples has the times of the kernel's other records.
  *
  * @throws {RangeError} If the recording is a stream, which can be read only once, or has no times.
  */
@@ -142,7 +142,7 @@ export async function sampleSpan(reader: PerfDataReader): Promise<readonly [bigi
         const end = trailerEnd(batch.start(i), batch.start(i) + batch.size(i));
         if (at === 0 || end + at < batch.start(i) + PERF_EVENT_HEADER_SIZE) continue;
         const time = view.getBigUint64(end + at, littleEndian);
-        // What was there before the recording has no time.
+        // Records of the state before the recording have time 0.
         if (time > 0n) others.take(time);
       }
     }

@@ -41,7 +41,7 @@ Deno.test("time range: the span of the samples is asked for where the range depe
   assertEquals(await resolved("1us-"), [2000n, LATEST]);
   assertEquals(await resolved("-1us"), [1000n, 2000n]);
   assertEquals(await resolved("25%-50%"), [1500n, 2000n]);
-  // The last sample is a part of the whole.
+  // The range includes the last sample.
   assertEquals(await resolved("-100%"), [1000n, LATEST]);
   assertEquals(asked, 4);
 });

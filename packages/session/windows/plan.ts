@@ -1,40 +1,45 @@
 import { stepOf } from "../index/moments.ts";
 import type { IndexBlock, RecordingIndex } from "../index/recording_index.ts";
 
-/** When a record is delivered, apart from its position: step, and halves of the time (see `Moments`). */
+/** The moment of a record without its position: step, and halves of the time (see `Moments`). */
 export type Moment = readonly [step: number, hi: number, lo: number];
 
-/** A part of a recording in the order of its delivery, which can be read for itself. */
+/** A part of a recording in the order of its delivery, which can be read alone. */
 export interface Window {
   /** The moment of the first record. */
   readonly from: Moment;
-  /** The moment before which the last one is. */
+  /** The moment after the last record. */
   readonly to: Moment;
-  /** Where its records are, and others: whole blocks, in the order of the file. */
+  /**
+   * The blocks that have its records, in the order of the file. They may have other records, too.
+   */
   readonly ranges: readonly WindowRange[];
 }
 
-/** Blocks that stand together. */
+/** Adjacent blocks. */
 export type WindowRange = Pick<IndexBlock, "from" | "to" | "first" | "round">;
 
-/** Which windows are made. */
+/** Options of {@linkcode windowsOf}. */
 export interface WindowOptions {
-  /** Bytes of a window, about. */
+  /** Approximate bytes of a window. */
   readonly windowBytes: number;
-  /** First and last time in ns of what is wanted: blocks of other times are not read. */
+  /** First and last time in ns that are needed: other blocks are not read. */
   readonly time?: readonly [bigint, bigint] | undefined;
 }
 
-/** Bytes of a window, about, where nothing else is said. */
+/** Approximate bytes of a window, by default. */
 export const WINDOW_BYTES: number = 1 << 21;
 
-/** A window is held in memory: a file with a larger one has no order in it. */
+/**
+ * Maximum bytes of a window, which is held in memory. A file with a larger window is not sorted at
+ * all.
+ */
 const MOST_BYTES = 1 << 26;
 
 const FIRST: Moment = [-1, 0, 0];
 const LAST: Moment = [0x7fff_ffff, 0, 0];
 
-/** A block with the moments that its records are at. */
+/** A block with the range of its records' moments. */
 interface Span {
   readonly block: IndexBlock;
   readonly bytes: number;
@@ -53,10 +58,10 @@ interface Span {
  * block 3                     │├────────────────────┼─┤
  * ```
  *
- * A cut is where a block begins and few others go on, so that little is read twice. Where records
- * happen as the file has them, windows are blocks.
+ * A cut is at the begin of a block where few other blocks overlap, so that little is read twice. If
+ * the order of the file counts, windows are blocks.
  *
- * @returns `undefined` if a window would be too large to be held: there is no order in the file.
+ * @returns `undefined` if a window would be too large for memory, because the file is not sorted.
  */
 export function windowsOf(
   index: RecordingIndex,
@@ -68,7 +73,7 @@ export function windowsOf(
   if (index.isTimed) spans.sort((a, b) => compare(a.first, b.first));
   const windows: Window[] = [];
   let from = FIRST;
-  /** Those that may reach into what comes. */
+  /** The blocks that may reach into the next window. */
   let open: Span[] = [];
   let bytes = 0;
   const close = (to: Moment): boolean => {
@@ -90,7 +95,7 @@ export function windowsOf(
   return windows;
 }
 
-/** Bytes of the blocks that a cut goes through. */
+/** Bytes of the blocks that a cut divides. */
 function goingOn(open: readonly Span[], at: Moment): number {
   let bytes = 0;
   for (const span of open) if (compare(span.last, at) >= 0) bytes += span.bytes;
@@ -107,7 +112,7 @@ function spansOf({ blocks, rounds }: RecordingIndex): Span[] {
       const lo = Number(time & 0xffff_ffffn);
       return [stepOf(rounds, round, hi, lo), hi, lo];
     };
-    // What has no time is delivered when it is read.
+    // A record without a time is delivered when it is read.
     const untimed = records > timed;
     const first: Moment = untimed ? [stepOf(rounds, round, 0, 0), 0, 0] : at(round, oldest);
     const last: Moment = timed === 0 ? [stepOf(rounds, end, 0, 0), 0, 0] : at(end, youngest);
@@ -115,7 +120,7 @@ function spansOf({ blocks, rounds }: RecordingIndex): Span[] {
   });
 }
 
-/** The places of blocks in the file, in its order; those that stand together are one. */
+/** File ranges of blocks, in the order of the file; adjacent blocks are one range. */
 function rangesOf(spans: readonly Span[]): WindowRange[] {
   const ranges: { from: number; to: number; first: number; round: number }[] = [];
   for (const { block } of [...spans].sort((a, b) => a.block.from - b.block.from)) {
@@ -127,7 +132,7 @@ function rangesOf(spans: readonly Span[]): WindowRange[] {
   return ranges;
 }
 
-/** Below 0 where the first of two moments is earlier. */
+/** Negative if the first of two moments is earlier. */
 export function compare(a: Moment, b: Moment): number {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 }

@@ -14,10 +14,10 @@ const CHUNK = 1 << 12;
 const BIAS = 1 << 31;
 
 /**
- * Reads windows: gives their records as runs, in the order of delivery.
+ * Reads windows and returns their records as runs, in the order of delivery.
  *
- * The records of the window's blocks are read in the order of the file. Those whose moment is in the
- * window are sorted by it: runs of rising moments, one a CPU and round, are merged two by two.
+ * The records of the window's blocks are read in the order of the file. Records with moments in the
+ * window are sorted: runs of rising moments, one per CPU and round, are merged two by two.
  */
 export class WindowReader {
   readonly #reader: PerfDataReader;
@@ -29,17 +29,17 @@ export class WindowReader {
   readonly #run = new Run();
   readonly #deliverRun: (run: Run) => void;
   #delivered = 0;
-  /** Bytes of batches, which are overwritten with the next window. */
+  /** Buffers for records, which the next window overwrites. */
   readonly #blocks: RecordBytes[] = [];
   #used = 0;
-  // The window that is read; halves of times are biased, so that they compare as signed numbers.
+  // Bounds of the window. Halves of times are biased, so that they compare as signed numbers.
   #fromStep = 0;
   #fromHi = BIAS;
   #fromLo = BIAS;
   #toStep = 0;
   #toHi = BIAS;
   #toLo = BIAS;
-  // A row each.
+  // Columns of the window's records.
   #count = 0;
   #step = new Int32Array(CHUNK);
   #hi = new Int32Array(CHUNK);
@@ -50,17 +50,17 @@ export class WindowReader {
   #event = new Int32Array(CHUNK);
   #position = new Float64Array(CHUNK);
   #round = new Int32Array(CHUNK);
-  /** Where runs of rising moments start. */
+  /** First row of each run of rising moments. */
   #runs: number[] = [];
-  // Numbers of rows, in the order that is made, and room to make it.
+  // Numbers of the rows in sorted order, and space for sorting.
   #order = new Int32Array(CHUNK);
   #spare = new Int32Array(CHUNK);
 
   /**
-   * Reads windows of a file.
+   * Prepares for the windows of a file.
    *
-   * @param isTimed Whether records are ordered by time; otherwise as they stand in the file.
-   * @param take Gets runs, of which block to time, position and round are filled.
+   * @param isTimed Whether records are sorted by time; otherwise the order of the file counts.
+   * @param take Receives runs, whose columns block to time, position and round are filled.
    */
   constructor(
     reader: PerfDataReader,
@@ -109,7 +109,10 @@ export class WindowReader {
     return this.#delivered;
   }
 
-  /** Takes the records of a batch that are in the window; returns the FINISHED_ROUND records up to its end. */
+  /**
+   * Adds the records of a batch that are in the window; returns the number of FINISHED_ROUND
+   * records up to its end.
+   */
   #take(batch: RecordBatch, position: number, round: number): number {
     const { count } = batch;
     const before = this.#count;
@@ -128,7 +131,7 @@ export class WindowReader {
     return round;
   }
 
-  /** Takes records whose times are read. */
+  /** Adds records whose times have been read. */
   #takeSome(batch: RecordBatch, from: number, to: number, position: number, round: number): number {
     const { starts, view, littleEndian: le, inflatedFrom, offset: base } = batch;
     const { hi: timeHi, lo: timeLo, event: events } = this.#times;
@@ -169,7 +172,7 @@ export class WindowReader {
     return step !== this.#toStep || isBefore(0, hi, lo, 0, this.#toHi, this.#toLo);
   }
 
-  /** Says where the bytes of the rows from `before` on are. */
+  /** Sets the block and offset of the rows from `before` on. */
   #place(before: number, moved: number): void {
     const [starts, blocks] = [this.#start, this.#block];
     const block = this.#used - 1;
@@ -179,7 +182,7 @@ export class WindowReader {
     }
   }
 
-  /** Copies the bytes of a batch from one record to another; returns how far they moved. */
+  /** Copies the bytes of a batch from one record to another; returns the change of their offset. */
   #keep(batch: RecordBatch, first: number, last: number): number {
     const { view, bytes, littleEndian: le } = batch;
     const from = first & ~7;
@@ -213,7 +216,7 @@ export class WindowReader {
     this.#spare = new Int32Array(this.#step.length);
   }
 
-  /** Sorts the numbers of the rows: at equal moments what came first stays first. */
+  /** Sorts the numbers of the rows; rows with equal moments keep their order. */
   #sort(): void {
     const count = this.#count;
     for (let i = 0; i < count; i++) this.#order[i] = i;
@@ -233,7 +236,7 @@ export class WindowReader {
     }
   }
 
-  /** Merges two runs that stand next to each other. */
+  /** Merges two adjacent runs. */
   #merge(from: Int32Array, into: Int32Array, start: number, middle: number, end: number): void {
     const [steps, his, los] = [this.#step, this.#hi, this.#lo];
     let a = start;

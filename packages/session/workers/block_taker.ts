@@ -7,7 +7,7 @@ import { BlockReader } from "../reading/blocks.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 import type { PoolServer } from "./pool.ts";
 
-/** Blocks that are dealt out to a thread, one after the other in the file. */
+/** Consecutive blocks of the file that one thread reads. */
 export interface Stretch {
   /** Its number among the stretches of the file. */
   readonly number: number;
@@ -16,22 +16,22 @@ export interface Stretch {
 }
 
 /**
- * Maximum number of stack nodes that a thread keeps. If there are more at the end of a stretch, it
- * starts over, and stacks that occur again are joined again. So the stacks are in memory once, whatever
- * the number of threads.
+ * Maximum number of stack nodes that a thread keeps. If there are more at the end of a stretch,
+ * they are cleared, and stacks that occur again are joined again. So the memory for stacks does not
+ * grow with the number of threads.
  */
 const KEPT_NODES = 1 << 19;
 
-/** Takes stretches of a file, one after the other, in a thread that hands on what it finds. */
+/** Reads stretches of a file in a worker, and returns the new results of each. */
 export class BlockTaker implements PoolServer<Stretch, StretchPart, ThreadTotals> {
   readonly #engine: Engine;
   readonly #make: () => Shareable & Consumer;
   readonly #pass: Pass;
   readonly #reader: BlockReader;
   readonly #kept: number;
-  /** What collects of the present stretch. */
+  /** Collects the samples of the current stretch. */
   #consumer: Shareable & Consumer;
-  // How much was handed on.
+  // Numbers of objects, places and stacks that were returned.
   #objects = 0;
   #places = 0;
   #stacks = 0;
@@ -52,9 +52,9 @@ export class BlockTaker implements PoolServer<Stretch, StretchPart, ThreadTotals
   }
 
   /**
-   * Gets ready for stretches of an engine's recording.
+   * Prepares for the stretches of an engine's recording.
    *
-   * @param kept Nodes of stacks that are kept from one stretch to the next, about.
+   * @param kept Approximate number of stack nodes to keep from one stretch to the next.
    */
   static async open(
     engine: Engine,
@@ -73,7 +73,7 @@ export class BlockTaker implements PoolServer<Stretch, StretchPart, ThreadTotals
     return taker;
   }
 
-  /** Takes the blocks of a stretch. */
+  /** Reads the blocks of a stretch. */
   async take({ blocks }: Stretch): Promise<StretchPart> {
     for (const block of blocks) await this.#reader.read(block, (run) => this.#pass.take(run));
     const { places, stacks } = this.#engine;
@@ -96,7 +96,7 @@ export class BlockTaker implements PoolServer<Stretch, StretchPart, ThreadTotals
     return part;
   }
 
-  /** What was counted in all of them. */
+  /** The counts of all stretches. */
   totals(): ThreadTotals {
     const { resolver: { leftOut, userChains } } = this.#pass;
     return { leftOut, unjoined: userChains.unjoined, unwound: this.#engine.unwound?.part() };

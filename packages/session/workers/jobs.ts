@@ -1,22 +1,28 @@
-/** How many threads pay for a recording, by its size. */
+/** Numbers of threads that pay for a recording, by its size. */
 import { decodeFeature } from "@perfdata/format/features";
 import { type PerfDataReader, sectionRange } from "@perfdata/format/records";
 import { HEADER_COMPRESSED } from "@perfdata/format/constants";
 
 /**
- * Bytes of records from which on threads that count samples pay: a second one, and several others:
- * docs/performance.md.
+ * Bytes of records from which on threads for samples pay: with one other thread, and with several
+ * (docs/performance.md).
  */
 const LARGE = 1 << 28;
 const LARGE_FOR_MANY = 1 << 26;
 
-/** The same of threads that make text, where one thread alone takes less than the second costs. */
+/**
+ * Bytes of a file from which on several threads for text pay. One thread alone writes a smaller
+ * file before a second thread has started.
+ */
 const LARGE_TEXT = 1 << 28;
 
-/** Threads that make text: one of them writes what all make. */
+/** Maximum number of threads for text: one of them writes the text of all. */
 const MOST_TEXT = 8;
 
-/** Threads that make text: as many as asked for, or all processors, up to a number, for large files. */
+/**
+ * Number of threads for text: the requested number, or one per processor up to a limit for large
+ * files.
+ */
 export function textJobs(
   jobs: number | undefined,
   { fileSize = 0 }: Pick<PerfDataReader, "fileSize">,
@@ -25,15 +31,15 @@ export function textJobs(
   return jobs ?? (fileSize >= LARGE_TEXT ? Math.min(processors, MOST_TEXT) : 1);
 }
 
-/** What says how large a recording is. */
+/** A reader that knows the size of its recording. */
 export type SizedReader = Pick<
   PerfDataReader,
   "fileSize" | "littleEndian" | "features" | "readSection"
 >;
 
 /**
- * Threads that take samples: as many as asked for, or all processors where the records are so many bytes that
- * their start pays.
+ * Number of threads for samples: the requested number, or one per processor if the records are
+ * large enough.
  */
 export async function sampleJobs(
   jobs: number | undefined,
@@ -45,7 +51,7 @@ export async function sampleJobs(
   return jobs ?? (fileSize * await ratioOf(reader) >= large ? processors : 1);
 }
 
-/** Bytes of records for each byte of a file, as `perf record -z` says. */
+/** Ratio of inflated to compressed records, from `perf record -z`. */
 async function ratioOf(reader: SizedReader): Promise<number> {
   const { littleEndian, features } = reader;
   const section = features.find(({ id }) => id === HEADER_COMPRESSED)?.section;
@@ -56,7 +62,7 @@ async function ratioOf(reader: SizedReader): Promise<number> {
     const feature = decodeFeature(HEADER_COMPRESSED, bytes, { littleEndian });
     return feature.name === "COMPRESSED" ? Math.max(1, feature.value.ratio) : 1;
   } catch {
-    // What of the features is damaged is reported by the pass over the records.
+    // The pass over the records reports damaged features.
     return 1;
   }
 }

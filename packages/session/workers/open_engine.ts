@@ -9,7 +9,7 @@ import { Rounds } from "../index/rounds.ts";
 import { SeenThreads } from "../index/seen_threads.ts";
 import { RecordedObjects } from "../places/recorded_objects.ts";
 
-/** The past, received from another thread. */
+/** Restores the inputs of the history from another thread. */
 export function historyIndexOf({ isTimed, rounds, records, seen }: HistoryPart): HistoryIndex {
   return {
     isTimed,
@@ -20,12 +20,12 @@ export function historyIndexOf({ isTimed, rounds, records, seen }: HistoryPart):
 }
 
 /**
- * Gets ready to resolve parts of a recording of which another pass has made the index, and reports what
- * is damaged.
+ * Creates an engine for parts of a recording whose index was made by another pass, and reports
+ * damage.
  *
- * @param diagnostics Gets parts of the features that cannot be read.
- * @param past What the past of the machine is made of, where that is needed.
- * @param applied Called for the records that it is made of.
+ * @param diagnostics Receives errors in feature sections.
+ * @param past Inputs of the machine's history, if needed.
+ * @param applied Called for each record of the history.
  */
 export async function openEngine(
   reader: PerfDataReader,

@@ -6,55 +6,55 @@ import type { Engine } from "../engine/engine.ts";
 
 /** Numbers that the results of one thread have after joining. */
 export interface JoinedNumbers {
-  /** By place of the thread. */
+  /** Number here of each of the thread's places. */
   readonly place: Int32Array;
-  /** By stack of the thread. */
+  /** Number here of each of the thread's stacks. */
   readonly stack: Int32Array;
-  /** By object of the thread. */
+  /** Number here of each of the thread's objects. */
   readonly objects: Int32Array;
 }
 
 /**
- * A consumer whose work can be shared by several threads. Each collects in consumers of its own, one for each
- * stretch of the file, whose parts are joined in the order of the file: the result is then the same, numbers
- * included, as if one consumer had taken all of it.
+ * A consumer whose work can be shared by several threads. Each thread collects in consumers of its
+ * own, one for each stretch of the file. Their parts are joined in the order of the file, so that
+ * the result, including all numbers, is that of a single consumer.
  */
 export interface Shareable<Part = unknown> {
-  /** What it collected: what can be sent to another thread. */
+  /** The collected data, for sending to another thread. */
   part(): Part;
   /**
-   * Takes over memory of the consumer of the stretch before, whose part was handed on: what grows with the
-   * numbers of places and stacks is not made for each stretch.
+   * Reuses the memory of the previous stretch's consumer, whose part was sent, so that arrays by
+   * place or stack are not allocated for each stretch.
    *
-   * @param before One of the same kind.
+   * @param before A consumer of the same kind.
    */
   reuse?(before: this): void;
   /**
-   * Joins what another one collected.
+   * Adds the part of another consumer.
    *
-   * @param part What that was.
-   * @param numbers Numbers of the places and stacks that it names.
+   * @param part The part.
+   * @param numbers Numbers here of the part's places and stacks.
    */
   join(part: Part, numbers: JoinedNumbers): void;
 }
 
 /** New results of one thread in a stretch of the file. */
 export interface StretchPart {
-  /** Places that are new. */
+  /** New places. */
   readonly places: PlacesPart;
-  /** Stacks that are new. */
+  /** New stacks. */
   readonly stacks: StacksPart;
-  /** What a consumer collected. */
+  /** Part of the consumer. */
   readonly collected: unknown;
 }
 
 /** Totals of one thread. */
 export interface ThreadTotals {
-  /** Samples of no known event, or damaged. */
+  /** Samples that were skipped: damaged, or of an unknown event. */
   readonly leftOut: number;
-  /** Samples whose user callers were to come in a later record, which is not there. */
+  /** Samples whose deferred user callers never came in a later record. */
   readonly unjoined: number;
-  /** How unwinding went. */
+  /** Counts of unwound stacks. */
   readonly unwound: UnwindPart | undefined;
 }
 
@@ -63,17 +63,17 @@ export function isShareable(consumer: object): consumer is Shareable {
   return "part" in consumer && "join" in consumer;
 }
 
-/** Joins what another thread finds, a stretch after the other, into an engine. */
+/** Joins the results of another thread into an engine, stretch by stretch. */
 export class Joiner implements JoinedNumbers {
   place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
   stack: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
-  /** By object of the thread: its number here, or -1. */
+  /** Number here of each of the thread's objects, or -1. */
   objects: Int32Array<ArrayBuffer> = new Int32Array(64).fill(-1);
   readonly #engine: Engine;
   readonly #consumer: Shareable;
   #places = 0;
 
-  /** Joins into an engine and its consumer, which have what stands before in the file. */
+  /** Joins into an engine and its consumer, after all earlier stretches. */
   constructor(engine: Engine, consumer: Shareable) {
     this.#engine = engine;
     this.#consumer = consumer;
@@ -97,7 +97,7 @@ export class Joiner implements JoinedNumbers {
     this.#consumer.join(collected, this);
   }
 
-  /** Adds what the thread counted. */
+  /** Adds the thread's totals. */
   finish({ leftOut, unjoined, unwound }: ThreadTotals): void {
     const engine = this.#engine;
     engine.leftOut += leftOut;

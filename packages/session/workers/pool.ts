@@ -89,7 +89,7 @@ export interface PoolQueue<Order, Found> {
   noted?(note: unknown, thread: number): void;
 }
 
-/** Makes a queue of orders that depend on nothing: each goes to the first thread that has room. */
+/** Creates a queue of independent orders: each goes to the first thread with room. */
 export function listQueue<Order, Found>(
   orders: readonly Order[],
   found: (found: Found, order: Order) => void = () => {},
@@ -108,7 +108,10 @@ export function listQueue<Order, Found>(
 
 /** Options of a {@linkcode Pool}. */
 export interface PoolOptions<Order> {
-  /** Number of orders that a thread has at a time; 1 by default. With 2, it has one to go on with. */
+  /**
+   * Number of orders that a thread has at a time; 1 by default. With 2, it need not wait for the
+   * next one.
+   */
   readonly ahead?: number;
   /** Whether threads get orders before they are ready. */
   readonly early?: boolean;
@@ -174,7 +177,7 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
     }
   }
 
-  /** Gives each thread its task, and deals orders from then on. */
+  /** Sends each thread its task, and deals orders from then on. */
   begin(task: Task, queue: PoolQueue<Order, Found>, options: PoolOptions<Order> = {}): void {
     this.#queue = queue;
     this.#options = options;
@@ -186,7 +189,7 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
   }
 
   /**
-   * Lets messages arrive that were sent by now.
+   * Waits for a turn of the event loop, so that pending messages arrive.
    *
    * @throws {Error} If a thread has failed.
    */
@@ -196,7 +199,7 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
   }
 
   /**
-   * Deals orders to all threads that have room for some.
+   * Deals orders to all threads that have room.
    *
    * @throws {Error} If a thread has failed.
    */

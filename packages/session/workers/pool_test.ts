@@ -13,7 +13,7 @@ function threadOf<Order, Found, Totals>(open: Open<Order, Found, Totals>): Worke
   return threadWithin<string, Order, Found, Totals>((scope) => servePool(open, scope));
 }
 
-/** Adds what it gets; its sum is at the end. */
+/** A server that doubles each order and returns the sum of the orders as its totals. */
 const adding: Open<number, Uint8Array, number> = () => {
   let sum = 0;
   return {

@@ -18,22 +18,23 @@ import type { Workers } from "./thread.ts";
 
 /** Maximum number of blocks in a stretch. */
 const STRETCH = 16;
-/** Stretches that another thread has at a time, so that there is one to go on with. */
+/** Stretches that another thread has at a time, so that it need not wait for the next one. */
 const AHEAD = 2;
-/** Stretches that this thread leaves behind, before others take those that are its share as well. */
+/** Number of skipped stretches of this thread from which on others read its share, too. */
 const BEHIND = 2;
 
 type BlockPool = Pool<ThreadTask, Stretch, StretchPart, ThreadTotals>;
 
 /**
- * Reads samples in any order by several threads, which take stretches of blocks.
+ * Reads samples in any order by several threads, which read stretches of blocks.
  *
- * This thread goes through the stretches in their order. Those that no other has taken it takes itself, right
- * into the engine and its consumer; of others it joins what was found, while they go on with the next.
+ * This thread goes through the stretches in the order of the file. It reads a free stretch itself,
+ * into the engine and its consumer. Results of a stretch of another thread are joined, while that
+ * thread continues.
  *
  * ```text
- * this thread   │ take 0 │join 1│ take 2 │join 3│ take 4 …
- * another one   │ take 1   │ take 3     │ take 5 …
+ * this thread   │ read 0 │join 1│ read 2 │join 3│ read 4 …
+ * other thread  │ read 1   │ read 3     │ read 5 …
  * ```
  */
 export async function readWithWorkers(
@@ -90,17 +91,17 @@ async function takeStretches(
   reader.stats = index.stats;
 }
 
-/** Who takes which stretch. */
+/** Assigns stretches to threads. */
 class Shares implements PoolQueue<Stretch, StretchPart> {
   readonly #stretches: readonly (readonly IndexBlock[])[];
-  /** By stretch: the number of its thread, or this thread. */
+  /** The thread of each stretch: its number, or "this" thread. */
   readonly #takers: (number | "this" | undefined)[];
-  /** Results that were not joined yet, by stretch. */
+  /** Results that are not joined yet, by stretch. */
   readonly #parts = new Map<number, StretchPart>();
   readonly #jobs: number;
-  /** The stretch that is dealt out next, if it is not this thread's. */
+  /** The next stretch to deal out, unless it is left to this thread. */
   #next = 0;
-  /** Stretches before it that were left to this thread, and not taken yet. */
+  /** Number of earlier stretches that are left to this thread and still free. */
   #left = 0;
 
   constructor(stretches: readonly (readonly IndexBlock[])[], jobs: number) {
@@ -115,7 +116,7 @@ class Shares implements PoolQueue<Stretch, StretchPart> {
     return this.#next === takers.length;
   }
 
-  /** The next stretch of another thread, in the order of the file. */
+  /** The next stretch for another thread, in the order of the file. */
   next(thread: number): Stretch | undefined {
     const takers = this.#takers;
     for (; !this.isEmpty; this.#next++) {
@@ -134,7 +135,10 @@ class Shares implements PoolQueue<Stretch, StretchPart> {
     this.#parts.set(number, part);
   }
 
-  /** The number of the thread that has taken a stretch; if there is none, the stretch is this thread's now. */
+  /**
+   * The number of the thread that reads a stretch; `undefined` if it was free, so that this thread
+   * reads it.
+   */
   takerOf(stretch: number): number | undefined {
     const taker = this.#takers[stretch];
     if (taker !== undefined) return taker === "this" ? undefined : taker;
@@ -143,7 +147,10 @@ class Shares implements PoolQueue<Stretch, StretchPart> {
     return undefined;
   }
 
-  /** The result of a stretch that another thread has taken, once; `undefined` if that is not finished. */
+  /**
+   * Returns the result of another thread's stretch, and removes it; `undefined` if it is not
+   * finished.
+   */
   partOf(stretch: number): StretchPart | undefined {
     const part = this.#parts.get(stretch);
     this.#parts.delete(stretch);
@@ -151,7 +158,7 @@ class Shares implements PoolQueue<Stretch, StretchPart> {
   }
 }
 
-/** What another thread gets of a block. */
+/** The fields of a block that another thread needs. */
 function rangeOf({ from, to, first, round, resume }: IndexBlock): BlockRange {
   return { from, to, first, round, resume };
 }

@@ -10,31 +10,34 @@ import { historyIndexOf, openEngine } from "./open_engine.ts";
 import type { Shareable } from "./part.ts";
 import { servePool } from "./pool.ts";
 
-/** Input of a worker: the file, its past, and what to make from samples. */
+/** Task of a worker: the file, its history, and the consumer to make. */
 export interface ThreadTask {
   /** The recording. */
   readonly path: string;
-  /** What the maker of the consumer is given. */
+  /** Argument of the consumer's maker. */
   readonly about: unknown;
-  /** Which samples count. */
+  /** Filter of samples. */
   readonly filter: SampleFilter;
-  /** What the past of the machine is made of. */
+  /** Inputs of the machine's history. */
   readonly past: HistoryPart;
-  /** Nodes of stacks that it keeps, about. */
+  /** Approximate number of stack nodes to keep. */
   readonly keptNodes?: number | undefined;
 }
 
-/** How a thread makes something of blocks. */
+/** Functions with which a worker reads blocks. */
 export interface BlockService<About> {
-  /** Opens a recording: of that path, or what the maker is given. */
+  /** Opens the recording at `path`, or in `about`. */
   open(path: string, about: About): ByteSource;
-  /** Makes the consumer. */
+  /** Creates the consumer. */
   make(about: About): Shareable & Consumer;
-  /** Finds the code of objects, so that stacks are unwound. */
+  /** Opens the finder of objects' code for unwinding. */
   unwind?(about: About, engine: Engine): ReturnType<NonNullable<EngineOptions["unwind"]>>;
 }
 
-/** Serves the threads of `readWithWorkers` in a worker's module: reads stretches of a file as they are dealt out. */
+/**
+ * Serves the threads of `readWithWorkers` in a worker's module: reads the stretches that it
+ * receives.
+ */
 export function serveBlocks<About>(service: BlockService<About>): void {
   servePool((task: ThreadTask) => openTaker(service, task));
 }

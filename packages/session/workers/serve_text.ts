@@ -8,42 +8,45 @@ import { servePool } from "./pool.ts";
 import { type MakeText, TextPart, type TextPartAnswer } from "./text_part.ts";
 import { TextPieces } from "./text_pieces.ts";
 
-/** Input of a worker: the file, its past, and how to make the text. */
+/** Task of a worker: the file, its history, and the consumer to make. */
 export interface TextTask {
   /** The recording. */
   readonly path: string;
-  /** What the maker of the text is given. */
+  /** Argument of the consumer's maker. */
   readonly about: unknown;
   /** FINISHED_ROUND records. */
   readonly rounds: RoundsPart;
-  /** Whether records are ordered by time. */
+  /** Whether records are sorted by time. */
   readonly isTimed: boolean;
-  /** What the past of the machine is made of, where that is needed. */
+  /** Inputs of the machine's history, if needed. */
   readonly past: HistoryPart | undefined;
 }
 
-/** A window to make text of. */
+/** Order to make the text of a window. */
 export interface TextOrder {
   /** Its number. */
   readonly number: number;
   /** The window. */
   readonly window: Window;
-  /** Memory that its text may use. */
+  /** Memory that can be reused for its text. */
   readonly spare: ArrayBuffer[];
 }
 
-/** How a thread makes text. */
+/** Functions with which a worker makes text. */
 export interface TextService<About> {
   /** Opens a recording. */
   open(path: string): ByteSource;
-  /** Makes the consumer. */
+  /** Creates the consumer. */
   readonly make: MakeText<About>;
 }
 
-/** Serves the threads of `textOfFile` in a worker's module: makes the text of windows as they are dealt out. */
+/**
+ * Serves the threads of `textOfFile` in a worker's module: makes the text of the windows that it
+ * receives.
+ */
 export function serveText<About>({ open, make }: TextService<About>): void {
   servePool(async ({ path, about, rounds, isTimed, past }: TextTask) => {
-    // Damage is reported by the thread that made the index.
+    // The thread that made the index reports damage.
     const reader = await PerfDataReader.open(open(path), { diagnostics: () => {} });
     const pieces = new TextPieces();
     const consumer = await make(reader, about as About, pieces.write);

@@ -1,11 +1,12 @@
-/** Threads for tests. */
+/** Test support: worker threads within the thread of the test. */
 import type { WorkerThread } from "./thread.ts";
 import type { PoolScope } from "./pool.ts";
 
 /**
- * A thread within this one: messages are cloned or transferred, and arrive in a later turn, as with a `Worker`.
+ * A worker within this thread. Messages are cloned or transferred, and arrive in a later turn, as
+ * with a `Worker`.
  *
- * @param serve What the module of a worker does, with its global scope.
+ * @param serve The worker's module, as a function of its global scope.
  */
 export function threadWithin<Task, Order, Found, Totals>(
   serve: (scope: PoolScope<Task, Order, Found, Totals>) => void,

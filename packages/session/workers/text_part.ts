@@ -13,59 +13,59 @@ import { type JoinedNumbers, Joiner, type StretchPart, type ThreadTotals } from 
 
 /** Makes text from records in order, for some windows of a recording, independent of the others. */
 export interface TextConsumer<Part = unknown> extends Consumer {
-  /** Called for the records that change the machine, in their order, before the first window. */
+  /** Called in order for the records that change the machine, before the first window. */
   readonly happened?: Applied | undefined;
-  /** Which samples count, and with what their stacks are unwound. */
+  /** Filter of samples, and the finder of code for unwinding. */
   readonly options?: Pick<EngineOptions, "filter" | "unwind"> | undefined;
-  /** Hands out the text of all rows so far. */
+  /** Writes the text of all rows so far. */
   flush(): void | Promise<void>;
-  /** What it counted: what can be sent to another thread. */
+  /** The counts, for sending to another thread. */
   part(): Part;
   /**
-   * Adds what another one counted.
+   * Adds the counts of another consumer.
    *
-   * @param numbers Numbers of the places that it names.
+   * @param numbers Numbers here of the part's places.
    */
   join(part: Part, numbers: JoinedNumbers): void;
 }
 
-/** Takes text; the bytes are valid during the call only. */
+/** Receives text; the bytes are valid during the call only. */
 export type WriteText = (text: Uint8Array) => void;
 
-/** Makes a consumer of a recording. */
+/** Creates a consumer for a recording. */
 export type MakeText<About> = (
   reader: PerfDataReader,
   about: About,
   write: WriteText,
 ) => TextConsumer | Promise<TextConsumer>;
 
-/** Where the windows of a recording are, and what of its past they need. */
+/** Inputs for reading windows of a recording, and for its history. */
 export interface TextPast {
   /** FINISHED_ROUND records. */
   readonly rounds: Rounds;
-  /** Whether records are ordered by time. */
+  /** Whether records are sorted by time. */
   readonly isTimed: boolean;
-  /** What the past of the machine is made of, where that is needed. */
+  /** Inputs of the machine's history, if needed. */
   readonly machine: HistoryIndex | undefined;
 }
 
 /** Results of another thread for its windows. */
 export interface TextPartAnswer {
-  /** What it collected. */
+  /** Part of the consumer, with its places and stacks. */
   readonly part: StretchPart;
-  /** What it counted. */
+  /** Totals of the thread. */
   readonly totals: ThreadTotals;
-  /** Records in its windows. */
+  /** Number of records in its windows. */
   readonly records: number;
 }
 
 /** Makes text of windows, in one thread. */
 export class TextPart {
-  /** What makes the text. */
+  /** The consumer that makes the text. */
   readonly consumer: TextConsumer;
-  /** What it resolves samples with. */
+  /** The engine that resolves samples. */
   readonly engine: Engine;
-  /** Records in the windows that it took. */
+  /** Number of records in the windows so far. */
   records = 0;
   readonly #pass: Pass;
   readonly #windows: WindowReader;
@@ -82,7 +82,7 @@ export class TextPart {
     this.#windows = windows;
   }
 
-  /** Gets ready for windows of a recording. */
+  /** Prepares for the windows of a recording. */
   static async open(
     reader: PerfDataReader,
     consumer: TextConsumer,
@@ -101,7 +101,7 @@ export class TextPart {
     await this.consumer.flush();
   }
 
-  /** What was found in all of them. */
+  /** The results of all windows. */
   async part(): Promise<StretchPart> {
     await this.consumer.flush();
     const { places, stacks } = this.engine;
@@ -112,13 +112,13 @@ export class TextPart {
     };
   }
 
-  /** What was counted in all of them. */
+  /** The totals of all windows. */
   totals(): ThreadTotals {
     const { resolver: { leftOut, userChains } } = this.#pass;
     return { leftOut, unjoined: userChains.unjoined, unwound: this.engine.unwound?.part() };
   }
 
-  /** Adds what other threads found. */
+  /** Adds the results of other threads. */
   async finish(others: readonly TextPartAnswer[]): Promise<void> {
     await this.consumer.flush();
     const { engine } = this;

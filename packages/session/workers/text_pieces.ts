@@ -1,7 +1,7 @@
 /** Size of a piece in bytes. */
 const PIECE = 1 << 20;
 
-/** Text in pieces of memory that are used again: fresh memory costs more than the text that fills it. */
+/** Text in reused buffers: allocating memory takes longer than filling it with text. */
 export class TextPieces {
   readonly #spare: ArrayBuffer[] = [];
   #full: Uint8Array<ArrayBuffer>[] = [];
@@ -19,7 +19,7 @@ export class TextPieces {
     }
   };
 
-  /** Hands out all that was added since the call before. */
+  /** Returns the text since the last call. */
   take(): Uint8Array<ArrayBuffer>[] {
     if (this.#used > 0) this.#full.push(this.#piece.subarray(0, this.#used));
     this.#piece = new Uint8Array(0);
@@ -29,7 +29,7 @@ export class TextPieces {
     return full;
   }
 
-  /** Takes pieces back that are not needed any more. */
+  /** Returns buffers for reuse. */
   reuse(pieces: readonly ArrayBuffer[]): void {
     this.#spare.push(...pieces);
   }

@@ -18,30 +18,35 @@ import {
   type WriteText,
 } from "./text_part.ts";
 
-/** Number of windows that another thread has at a time, so that there is one to go on with. */
+/**
+ * Number of windows that another thread has at a time, so that it need not wait for the next one.
+ */
 const AHEAD = 2;
-/** Windows, for each thread, that may be made before it is the turn of the first of them. */
+/** Number of windows per thread that may be finished before the first of them is written. */
 const WAITING = 2;
 
-/** Which text is made of a file, and by whom. */
+/** Inputs of {@linkcode textOfFile}. */
 export interface TextWork<About> {
-  /** The recording; what is wrong with it is reported by this reader. */
+  /** The recording, with the reader that reports its damage. */
   readonly reader: PerfDataReader;
-  /** The same: other threads open it for themselves. */
+  /** Path of the recording, which each other thread opens. */
   readonly path: string;
-  /** How many threads, this one included. */
+  /** Number of threads, including this one. */
   readonly jobs: number;
-  /** Starts another one: a module that calls `serveText` with the same maker. */
+  /** Starts a thread: a module that calls `serveText` with the same maker. */
   readonly start: () => WorkerThread;
-  /** What the maker is given: what can be sent to another thread. */
+  /** Argument of the maker, for sending to other threads. */
   readonly about: About;
-  /** Makes the consumer of this thread. */
+  /** Creates the consumer of this thread. */
   readonly make: MakeText<About>;
   /** Called before the first text. */
   readonly begin?: ((consumer: TextConsumer) => void) | undefined;
-  /** Takes the text, in order. */
+  /** Receives the text, in order. */
   readonly write: WriteText;
-  /** Types of records with which text depends on what comes before: one thread has to make all of it. */
+  /**
+   * Types of records that make text depend on earlier records: a file with one needs a single
+   * thread.
+   */
   readonly notWith: readonly number[];
   /** Whether the text depends on the machine. */
   readonly machine: boolean;
@@ -49,13 +54,13 @@ export interface TextWork<About> {
   readonly order?: "time" | "file" | undefined;
   /** File offset of the first record. */
   readonly from?: number | undefined;
-  /** First and last time in ns of the records that are wanted; others may be left out. */
+  /** First and last time in ns of the needed records; others may be left out. */
   readonly time?: readonly [bigint, bigint] | undefined;
-  /** Bytes of a window, about. */
+  /** Approximate bytes of a window. */
   readonly windowBytes?: number | undefined;
-  /** As for the engine. */
+  /** See {@linkcode EngineOptions.progress}. */
   readonly progress?: EngineOptions["progress"];
-  /** Gets parts of the features that cannot be read. */
+  /** Receives errors in feature sections. */
   readonly diagnostics: Diagnostics;
 }
 
@@ -63,25 +68,25 @@ export interface TextWork<About> {
 export interface TextMade {
   /** The consumer that all counts were added to. */
   readonly consumer: TextConsumer;
-  /** What this thread resolved samples with. */
+  /** The engine of this thread. */
   readonly engine: Engine;
-  /** What one look through the file found. */
+  /** The index of the file. */
   readonly index: RecordingIndex;
 }
 
 /**
- * Makes text of a file, by windows, and writes it in order. Where there are several threads each takes
- * windows as it can, this one too.
+ * Makes the text of a file, window by window, and writes it in order. Each thread, including this
+ * one, makes the next free window.
  *
  * ```text
  * windows   0  1  2  3  4  5  6 …
  * this         1     3        6     ─┐
- * others    0     2     4  5     …  ─┴▶ 0 1 2 3 4 …  written by this one
+ * others    0     2     4  5     …  ─┴▶ 0 1 2 3 4 …  written by this thread
  * ```
  *
- * @returns `undefined`, with nothing written, if the file has to be gone through by one thread: it is
- *   damaged, compressed, in no order at all, or has records of the types that do not go with it.
- * @throws {Error} What went wrong in one of the threads.
+ * @returns `undefined`, with nothing written, if a single thread has to read the file: it is
+ * damaged, compressed, not sorted at all, or has records of `notWith`.
+ * @throws {Error} The error of a thread.
  */
 export async function textOfFile<About>(work: TextWork<About>): Promise<TextMade | undefined> {
   const { reader, jobs, start, progress, windowBytes = WINDOW_BYTES, time } = work;
@@ -103,7 +108,7 @@ export async function textOfFile<About>(work: TextWork<About>): Promise<TextMade
 
 type TextPool = Pool<TextTask, TextOrder, Text, TextPartAnswer>;
 
-/** Looks through a file; `undefined` if one thread has to go through it. */
+/** Scans a file; returns `undefined` if a single thread has to read it. */
 async function indexOf<About>(
   { reader, notWith, order, from, progress }: TextWork<About>,
   blockBytes: number,
@@ -112,7 +117,7 @@ async function indexOf<About>(
   try {
     index = await RecordingIndex.read(reader, { blockBytes, order, from, progress, quiet: true });
   } catch (error) {
-    // It comes again, after the text of what is before it.
+    // The single thread will meet the error again, after it has written the text before.
     if (error instanceof PerfDataError) return undefined;
     throw error;
   }
@@ -121,7 +126,7 @@ async function indexOf<About>(
   return isWanted && !await renamesEvents(reader, index) ? index : undefined;
 }
 
-/** Whether an event is called otherwise from some record on. */
+/** Whether an EVENT_UPDATE record changes the name of an event. */
 async function renamesEvents(
   reader: PerfDataReader,
   { types, records: { bytes, view, start, end, count } }: RecordingIndex,
@@ -137,7 +142,7 @@ async function renamesEvents(
   return (await names.all()).some((name, i) => name !== before[i]);
 }
 
-/** Makes text of windows by several threads, this one included, and writes it in order. */
+/** Makes the text of windows by several threads, including this one, and writes it in order. */
 async function textInOrder<About>(
   work: TextWork<About>,
   index: RecordingIndex,
@@ -189,11 +194,11 @@ class TextQueue implements PoolQueue<TextOrder, Text> {
   readonly #write: WriteText;
   readonly #progress: EngineOptions["progress"];
   #next = 0;
-  /** The window whose text is written. */
+  /** Number of the window that is written next. */
   #written = 0;
-  /** Windows whose turn has not come. */
+  /** Finished windows that wait for earlier ones, with the function that writes them. */
   readonly #waiting = new Map<number, () => void>();
-  /** By thread: memory of its text that is written. */
+  /** Buffers of written text, by thread. */
   readonly #spare: ArrayBuffer[][] = [];
 
   constructor(
@@ -212,7 +217,10 @@ class TextQueue implements PoolQueue<TextOrder, Text> {
     return this.#next === this.#windows.length;
   }
 
-  /** The number of the next window; `undefined` if there is none, or windows before it have to be written first. */
+  /**
+   * The number of the next window; `undefined` if all are dealt out, or earlier windows have to be
+   * written first.
+   */
   deal(): number | undefined {
     if (this.isEmpty || this.#next >= this.#written + this.#most) return undefined;
     this.#progress?.(bytesOf(this.#windows[this.#next] as Window));
@@ -231,15 +239,15 @@ class TextQueue implements PoolQueue<TextOrder, Text> {
     this.write(number, text, (spare) => (this.#spare[thread] ??= []).push(...spare));
   }
 
-  /** Whether the windows before this one are written. */
+  /** Whether all earlier windows are written. */
   isNow(number: number): boolean {
     return number <= this.#written;
   }
 
   /**
-   * Writes the rest of a window's text when its turn comes.
+   * Writes the rest of a window's text after all earlier windows.
    *
-   * @param done Receives its memory after that.
+   * @param done Receives its buffers afterwards.
    */
   write(number: number, text: Text, done: (spare: ArrayBuffer[]) => void): void {
     this.#waiting.set(number, () => {

@@ -1,13 +1,13 @@
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Shareable } from "./part.ts";
 
-/** The part of a `MessageEvent` that is read. Types of the DOM are not available in every runtime. */
+/** The needed part of a `MessageEvent`. Types of the DOM are not available in every runtime. */
 export interface ThreadMessage<T> {
   /** The message. */
   readonly data: T;
 }
 
-/** The part of an `ErrorEvent` that is read. */
+/** The needed part of an `ErrorEvent`. */
 export interface ThreadError {
   /** Message of the error. */
   readonly message: string;
@@ -20,28 +20,28 @@ export interface ThreadError {
  * {@linkcode ThreadError}; their parameter is `never` so that a `Worker` of any runtime fits.
  */
 export interface WorkerThread {
-  /** Sends a message, and hands over the memory in it that is named. */
+  /** Sends a message, and transfers the listed buffers. */
   postMessage(message: unknown, options?: { readonly transfer?: ArrayBuffer[] }): void;
-  /** Gets messages. */
+  /** Receives messages. */
   onmessage: ((event: never) => void) | null;
-  /** Gets errors that nobody caught. */
+  /** Receives uncaught errors. */
   onerror: ((event: never) => void) | null;
-  /** Ends it. */
+  /** Ends the thread. */
   terminate(): void;
 }
 
-/** Threads that take samples side by side: see `session/workers`. */
+/** Threads that read samples in parallel: see `session/workers`. */
 export interface Workers {
-  /** How many threads, this one included. */
+  /** Number of threads, including this one. */
   readonly jobs: number;
-  /** The recording: each thread opens it for itself. */
+  /** Path of the recording, which each thread opens. */
   readonly path: string;
   /** Starts another thread: a module that calls `serveBlocks` with the same maker. */
   readonly start: () => WorkerThread;
-  /** What the maker is given: what can be sent to another thread. */
+  /** Argument of the maker, for sending to other threads. */
   readonly about: unknown;
-  /** Nodes of stacks that another thread keeps from one stretch of the file to the next, about. */
+  /** Approximate number of stack nodes that another thread keeps from one stretch to the next. */
   readonly keptNodes?: number | undefined;
-  /** Makes a consumer like that of the pass. */
+  /** Creates a consumer like that of the pass. */
   readonly make: (about: never) => Shareable & Consumer;
 }

@@ -7,7 +7,7 @@ export class Turns {
     this.#channel.port1.onmessage = () => this.#resolve?.();
   }
 
-  /** Goes on when those have arrived that were sent. */
+  /** Waits until all messages that were sent before have arrived. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
@@ -15,7 +15,7 @@ export class Turns {
     });
   }
 
-  /** Closes it. */
+  /** Closes the channel. */
   end(): void {
     this.#channel.port1.close();
   }
