@@ -140,7 +140,7 @@ class ProcessCode implements CodeLookup {
 
 /** The needed part of an engine. */
 export interface UnwindEngine {
-  /** What is mapped where. */
+  /** Mappings of processes. */
   readonly view: MachineView;
   /** Receives new places. */
   readonly places: Places;
