@@ -26,9 +26,9 @@ import type { SeenThreads } from "../index/seen_threads.ts";
 import type { MachineLog } from "./machine_log.ts";
 import { Versions } from "./versions.ts";
 
-/** The part of a recording's index from which the past of its machine is made. */
+/** The part of a recording's index from which the history of its machine is made. */
 export interface HistoryIndex {
-  /** Whether records can be brought into an order of time. */
+  /** Whether records can be sorted by time. */
   readonly isTimed: boolean;
   /** FINISHED_ROUND records. */
   readonly rounds: Rounds;
@@ -39,9 +39,9 @@ export interface HistoryIndex {
 }
 
 /**
- * Is called after a record is applied to a machine.
+ * Called after a record was applied to a machine.
  *
- * @param position Its number among the records of the file.
+ * @param position Number of the record in the file.
  */
 export type Applied = (
   machine: Machine,
@@ -58,15 +58,18 @@ export interface HistoryOptions {
   readonly littleEndian: boolean;
   /** The machine's name as `uname -m` prints it. */
   readonly arch?: string | undefined;
-  /** The binaries that the file's build id table names. */
+  /** The binaries in the file's build id table. */
   readonly known?: readonly KnownBinary[] | undefined;
-  /** Gets each record before it is applied. */
+  /** Called with each record before it is applied. */
   readonly record?:
     | ((bytes: Uint8Array, view: DataView, start: number, end: number) => void)
     | undefined;
-  /** Called after each record of the kernel is applied, with the machine as it is then. */
+  /**
+   * Called after each record of the kernel was applied, with the machine in the state of that
+   * moment.
+   */
   readonly applied?: Applied | undefined;
-  /** Whether threads that no sample is of are asked for as well; they are not by default. */
+  /** Whether states of threads without samples are needed, too; false by default. */
   readonly allThreads?: boolean | undefined;
 }
 
@@ -77,7 +80,7 @@ const OF_THREADS: ReadonlySet<number> = new Set([
   PERF_RECORD_MMAP2,
   PERF_RECORD_NAMESPACES,
 ]);
-// Where records have ids.
+// Offsets of ids in records.
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
 const THREAD_IDS: readonly number[] = [NAME.pid, NAME.tid];
@@ -87,18 +90,18 @@ const TASK_IDS: readonly number[] = [TASK.pid, TASK.ppid, TASK.tid, TASK.ptid];
 const END = 0x7fff_ffff;
 
 /**
- * With fewer records, the past of all threads is kept. With more, as of a build that starts a million
- * processes, it is kept of those that have samples.
+ * With fewer records, the history of all threads is kept. With more, as in a build that starts a
+ * million processes, only that of threads and processes with samples.
  */
 const FEW = 100_000;
 
 /**
- * The past of a machine: its threads and what was mapped for each, at any moment.
+ * The history of a machine: its threads and their mappings at any moment.
  *
- * It is made of the records that change the machine, before any sample is looked at. Moments count these
- * records, in the order in which perf delivers them: at moment 3, three of them have happened. What a
- * thread saw at a moment is a state, a number: its process, its name, what was mapped in its address space
- * and in the kernel. States never change, so that samples can be looked at in any order.
+ * It is made from the records that change the machine, before samples are read. A moment is the
+ * number of these records that perf delivers before: at moment 3, three of them have happened. A
+ * state is a number for a thread at a moment: its process, its name, and the mappings of its
+ * address space and the kernel. States never change, so that samples can be read in any order.
  *
  * ```text
  * records      MMAP kernel │ COMM 7 sh │ MMAP 7 /bin/sh │ FORK 7 → 8 │ COMM 8 ls │
@@ -123,24 +126,24 @@ const FEW = 100_000;
  * ```
  */
 export class History {
-  /** Number of records and first samples of threads that it is made of: moments are 0 to this. */
+  /** Number of records and first samples in the history. Moments are 0 to this number. */
   readonly count: number;
   /** Paths, comms and symbols of the kernel, by number. */
   readonly names: NameTable;
-  /** What is mapped where. */
+  /** The maps of all address spaces. */
   readonly spaces: AddressSpaces;
-  /** By state: the process, -1 if it is not known. */
+  /** Process id by state; -1 if unknown. */
   pids: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** By state: the thread. */
+  /** Thread id by state. */
   tids: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** By state: its name, a number of the names; -1 if none was recorded. */
+  /** Name by state: a number of the names; -1 if no name was recorded. */
   comms: Int32Array<ArrayBuffer> = new Int32Array(256);
   /**
-   * By state: its name, or that which the thread got later, as perf counts what a thread did before it got
-   * its first name; -1 if it never got one.
+   * Name by state, or the thread's first later name, because perf counts samples before the first
+   * name for that name; -1 if the thread never got a name.
    */
   namedComms: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** Number of states that were asked for. */
+  /** Number of states so far. */
   stateCount: number = 0;
 
   readonly #machine: Machine;
@@ -149,36 +152,39 @@ export class History {
   readonly #moments: Moments;
   /** Thread ids by number. */
   readonly #tids: TidTable;
-  /** By number of a thread id: process, comm, space. */
+  /** Process, comm and space, by number of a thread id. */
   readonly #threads: Versions;
-  /** By space: the root of its tree. */
+  /** Root of the tree, by space. */
   readonly #roots: Versions;
-  /** The roots of the trees of systems: 0 is the kernel of the host, the rest are guests' (`MachineLog.system`). */
+  /**
+   * Root of the tree, by system: 0 is the kernel of the host, the others belong to guests
+   * (`MachineLog.system`).
+   */
   readonly #systems: Versions;
-  // By state: roots, and the moments for which it holds.
+  // By state: roots, and the range of moments.
   #userRoot = new Int32Array(256);
   #kernelRoot = new Int32Array(256);
-  /** By state: roots of the trees of the guest that its process runs; 0 for none. */
+  /** By state: roots of the trees of the guest that its process runs; 0 without a guest. */
   #guestKernel = new Int32Array(256);
   #guestUser = new Int32Array(256);
   #from = new Int32Array(256);
   #until = new Int32Array(256);
-  /** By state: the maps that were found last, or -1. */
+  /** The map of the last look-up, by state, or -1. */
   #lastUser = new Int32Array(256);
   #lastKernel = new Int32Array(256);
-  /** By number of a thread id: its state that was asked for last, or -1. */
+  /** The last state by number of a thread id, or -1. */
   #lastState: Int32Array<ArrayBuffer>;
-  /** States by the rows that they are made of; a text if there are guests. */
+  /** States by their rows in the tables; the key is a text if there are guests. */
   readonly #known = new Map<number | string, number>();
-  /** By tid: the state of a thread that nothing is known of, which was made last. */
+  /** The last state of an unrecorded thread, by tid. */
   readonly #strangers = new Map<number, number>();
-  /** By state of such a thread: the one with this tid that was made before, or -1. */
+  /** The previous such state with the same tid, by state, or -1. */
   #stranger = new Int32Array(256);
   #last = -1;
-  /** The moment that was found last. */
+  /** The result of the last search. */
   #moment = 0;
 
-  /** Makes the past of what an index has. */
+  /** Creates the history from an index. */
   constructor(index: HistoryIndex, options: HistoryOptions) {
     const { rounds, isTimed } = index;
     this.#rounds = rounds;
@@ -203,11 +209,11 @@ export class History {
   }
 
   /**
-   * The moment of a record: how many of those that change the machine come before it, it included where
-   * it is the first sample of a thread.
+   * The moment of a record: the number of records that change the machine before it. If the record
+   * is the first sample of a thread, it counts as well.
    *
-   * @param round How many FINISHED_ROUND records stand before it.
-   * @param hi Upper half of its time; both are 0 where it has none.
+   * @param round Number of FINISHED_ROUND records before it.
+   * @param hi Upper half of its time; both are 0 if it has none.
    * @param lo Lower half.
    * @param position Its number among the records of the file.
    */
@@ -233,9 +239,9 @@ export class History {
   }
 
   /**
-   * What a thread saw at a moment: a number.
+   * The state of a thread at a moment.
    *
-   * @param pid Its process, as the sample says; -1 if it does not.
+   * @param pid Its process in the sample; -1 if it is not recorded.
    */
   state(pid: number, tid: number, moment: number): number {
     const last = this.#last;
@@ -259,7 +265,7 @@ export class History {
     return this.#stateOfStranger(pid, tid, moment);
   }
 
-  /** The state of a thread at a moment, by the row of the thread that holds then. */
+  /** The state of a thread at a moment, from the row of the thread at that moment. */
   #find(number: number, row: number, moment: number): number {
     const threads = this.#threads;
     const [pids, comms, spaces, lives] = threads.values as [
@@ -308,14 +314,14 @@ export class History {
     return state;
   }
 
-  /** The state of a process that only its samples know: see `Keeper.#firsts`. */
+  /** The state of a process without records other than its samples: see `Keeper.#firsts`. */
   #lone(number: number, moment: number): number {
     const tid = this.#tids.tids[number] as number;
     const kernel = this.#systems.at(0, moment);
     const guestKernel = this.#guestKernelAt(tid, moment);
     const guestUser = this.#guestUserAt(tid, moment);
     const isFirst = (this.#lastState[number] as number) < 0;
-    // Most have one state, which needs no table.
+    // Most of them have one state, which needs no table.
     const key = this.#key(
       -1 - (number * (this.#systems.count + 1) + kernel + 1),
       guestKernel,
@@ -331,7 +337,7 @@ export class History {
     return state;
   }
 
-  /** A thread that nothing is known of sees what its process does. */
+  /** The state of an unrecorded thread, which has the mappings of its process. */
   #stateOfStranger(pid: number, tid: number, moment: number): number {
     const leader = pid >= 0 && pid !== tid ? this.state(pid, pid, moment) : -1;
     const kernelRoot = this.#systemRoot(this.#systems.at(0, moment));
@@ -349,7 +355,7 @@ export class History {
     const state = this.#add(pid, tid, -1, userRoot, kernelRoot);
     this.#guestKernel[state] = guestKernel;
     this.#guestUser[state] = guestUser;
-    // It is looked for each time: others may have the same number later.
+    // Valid for this look-up only: a later thread may have the same tid.
     this.#from[state] = END;
     if (state >= this.#stranger.length) this.#stranger = enlarge(this.#stranger, state + 1);
     this.#stranger[state] = last;
@@ -366,7 +372,7 @@ export class History {
     return row < 0 ? 0 : this.#systems.values[0]?.[row] as number;
   }
 
-  /** The row of the kernel maps of the guest that a process runs: see `GuestMachines`; -1 if there are none. */
+  /** The row of the kernel maps of a process's guest (see `GuestMachines`); -1 without maps. */
   #guestKernelAt(pid: number, moment: number): number {
     const { guests } = this.#machine;
     if (guests.isEmpty) return -1;
@@ -374,13 +380,13 @@ export class History {
     return own >= 0 ? own : this.#systems.at(guests.kernelSpace(DEFAULT_GUEST), moment);
   }
 
-  /** The row of the user maps of the guest that a process runs; -1 if there are none. */
+  /** The row of the user maps of a process's guest; -1 without maps. */
   #guestUserAt(pid: number, moment: number): number {
     const { guests } = this.#machine;
     return guests.isEmpty ? -1 : this.#systems.at(guests.userSpace(pid), moment);
   }
 
-  /** Sets what the guest of a new state maps, as long as that stays. */
+  /** Sets the guest's maps of a new state, and limits the state to moments with these maps. */
   #setGuest(state: number, guestKernel: number, guestUser: number, moment: number): void {
     const { guests } = this.#machine;
     if (guests.isEmpty) return;
@@ -393,7 +399,7 @@ export class History {
     this.#narrow(state, guests.userSpace(pid), moment);
   }
 
-  /** Narrows the moments of a state to those in which a system maps what it maps at one of them. */
+  /** Limits a state to the moments in which a system has the same maps as at one of them. */
   #narrow(state: number, space: number, moment: number): void {
     if (space < 0) return;
     const systems = this.#systems;
@@ -430,14 +436,14 @@ export class History {
     return state;
   }
 
-  /** The name of the thread of a state as text; `:tid` where none was recorded. */
+  /** The name of a state's thread as text; `:tid` if no name was recorded. */
   commText(state: number): string {
     const comm = this.comms[state] as number;
     return comm < 0 ? `:${this.tids[state]}` : this.names.text(comm);
   }
 
   /**
-   * The map that holds an address in a state, or -1.
+   * The map at an address in a state, or -1.
    *
    * @param cpumode `misc & PERF_RECORD_MISC_CPUMODE_MASK` of the sample.
    */
@@ -448,7 +454,7 @@ export class History {
     }
     const isKernel = cpumode === PERF_RECORD_MISC_KERNEL;
     if (!isKernel && cpumode !== PERF_RECORD_MISC_USER) return -1;
-    // Addresses come in flocks: the map of the last one is often that of the next.
+    // Consecutive addresses are often in the same map.
     const lasts = isKernel ? this.#lastKernel : this.#lastUser;
     const last = lasts[state] as number;
     const { spaces } = this;
@@ -458,7 +464,7 @@ export class History {
       const startHi = spaces.startHi[last] as number;
       const endHi = spaces.endHi[last] as number;
       if (
-        // Maps of the kernel may overlap: the one that starts last counts.
+        // Maps of the kernel may overlap, and the one that starts last counts.
         !isKernel && (h > startHi || (h === startHi && l >= (spaces.startLo[last] as number))) &&
         (h < endHi || (h === endHi && l < (spaces.endLo[last] as number)))
       ) return last;
@@ -477,7 +483,7 @@ export class History {
     );
   }
 
-  /** A number that says what is mapped for a process: equal where the same is. */
+  /** Version of the maps of a process: equal versions have equal maps. */
   spaceVersion(state: number): number {
     return this.#userRoot[state] as number;
   }
@@ -487,18 +493,18 @@ export class History {
     return this.#machine.mapName(map);
   }
 
-  /** What a map was made from. */
+  /** The origin of a map. */
   mapSource(map: number): MapSource {
     return this.#machine.mapSource(map);
   }
 }
 
-/** Notes how a machine changes. */
+/** Applies the records to a machine and keeps its changes. */
 class Keeper implements MachineLog {
   readonly machine: Machine;
   readonly tids = new TidTable();
   readonly threads = new Versions(4);
-  /** By number of a thread id: how many threads had it. */
+  /** Number of threads that had a thread id, by number of the id. */
   #lives = new Int32Array(256);
   readonly roots = new Versions(1);
   readonly systems = new Versions(1);
@@ -561,20 +567,20 @@ class Keeper implements MachineLog {
   }
 
   /**
-   * The pairs of process and thread whose first sample changes the machine: all but those of processes
-   * that no record names, and no other pair. These see nothing but the kernel, at any
-   * moment: of a million processes that each have a sample, nothing is kept.
+   * The pairs of process and thread whose first sample changes the machine. A process that no
+   * record names and that has one pair only is not among them: at any moment it has the kernel's
+   * maps only. So a million processes with a sample each need no memory.
    */
   #firsts(): Int32Array {
     const { records, seen } = this.#index;
     const named = namedIds(records, this.machine.littleEndian);
-    // Pairs of each thread id; one has no other pair in most recordings.
+    // Number of pairs by thread id: one in most recordings.
     const pairs = new Int32Array(this.tids.count);
     const numbers = new Int32Array(seen.count);
     for (let i = 0; i < seen.count; i++) {
       const number = numbers[i] = this.tids.find(seen.tid[i] as number);
       (pairs[number] as number)++;
-      // Its threads see what it does.
+      // Its threads have its mappings.
       if (seen.pid[i] !== seen.tid[i]) named.add(seen.pid[i] as number);
     }
     const isLone = (i: number): boolean => {
@@ -620,7 +626,7 @@ class Keeper implements MachineLog {
   }
 }
 
-/** The ids of threads and processes that records name, and those that are no process's. */
+/** The ids of threads and processes in records, and the ids 0 and -1. */
 function namedIds({ count, start, end, view }: KeptRecords, le: boolean): TidTable {
   const named = new TidTable();
   named.add(0);

@@ -1,28 +1,33 @@
-/** Receives the changes of a machine while records are applied to it. */
+/** Receives the changes of a machine while records are applied. */
 export interface MachineLog {
   /**
-   * A thread is from now on as it says.
+   * A thread has these properties from now on.
    *
    * @param tid Its id.
-   * @param pid Its process; -1 if it is not known.
-   * @param comm Its name, a number of the names; -1 if none was recorded.
+   * @param pid Its process; -1 if unknown.
+   * @param comm Its name, a number of the names; -1 if no name was recorded.
    * @param space The number of its address space.
    */
   thread(tid: number, pid: number, comm: number, space: number): void;
-  /** A thread of this id begins: what was before was another one. */
+  /** A new thread with this id begins; an earlier thread with this id has ended. */
   begin(tid: number): void;
-  /** The tree of an address space is from now on that at `root`. */
+  /** The root of an address space's tree is `root` from now on. */
   space(space: number, root: number): void;
   /**
-   * The tree of a whole system is from now on that at `root`.
+   * The root of a system's tree is `root` from now on.
    *
-   * @param number 0 for the kernel of the host; of guests as `GuestMachines` numbers their kernels and programs.
+   * @param number 0 for the kernel of the host; for guests, the numbers of `GuestMachines`.
    */
   system(number: number, root: number): void;
-  /** Whether the past of an address space that a process begins with is of interest. */
+  /** Whether the history of the address space that a process begins with is kept. */
   keepsSpaceOf(pid: number): boolean;
-  /** Whether the present tree of a space was noted before this record, and has to stay as it is. */
+  /**
+   * Whether the present tree of a space is needed at an earlier moment, so that it must not change.
+   */
   isNoted(space: number): boolean;
-  /** The same for the tree of a system. */
+  /**
+   * Whether the present tree of a system is needed at an earlier moment, so that it must not
+   * change.
+   */
   isSystemNoted(number: number): boolean;
 }

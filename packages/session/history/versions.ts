@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/bytes";
 
 /**
- * Values of things over time: each thing has rows with the moment from which they hold.
+ * Values of things over time: each thing has rows with the moment from which on they hold.
  *
  * Rows are added in order of moments. A thing that changes twice at one moment has one row. After
  * {@link Versions.seal}, the rows of a thing are contiguous.
@@ -9,23 +9,23 @@ import { enlarge } from "@perfdata/format/bytes";
 export class Versions {
   /** Number of rows. */
   count: number = 0;
-  /** By row: the moment from which on it holds. */
+  /** First moment of each row. */
   from: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** By row: its values, one column each. */
+  /** Values of the rows, one column each. */
   readonly values: Int32Array<ArrayBuffer>[];
-  /** By thing: its first row; one more than there are things. After sealing. */
+  /** First row of each thing, and the end of the last one; after sealing. */
   starts: Int32Array<ArrayBuffer> = new Int32Array(1);
   #thing = new Int32Array(64);
-  /** By thing: its last row, or -1. */
+  /** Last row of each thing, or -1. */
   #last = new Int32Array(64).fill(-1);
   #things = 0;
 
-  /** Begins without rows, of this many values each. */
+  /** Creates a table without rows. */
   constructor(columns: number) {
     this.values = Array.from({ length: columns }, () => new Int32Array(64));
   }
 
-  /** The moment of the last row of a thing; -1 if it has none. */
+  /** The moment of the last row of a thing; -1 without rows. */
   lastFrom(thing: number): number {
     const row = thing < this.#last.length ? this.#last[thing] as number : -1;
     return row < 0 ? -1 : this.from[row] as number;
@@ -67,7 +67,7 @@ export class Versions {
       (fourth === undefined || fourth[row] === d);
   }
 
-  /** Puts the rows of each thing together, by moment; nothing can be added after that. */
+  /** Sorts the rows by thing and moment; nothing can be added afterwards. */
   seal(): void {
     const { count } = this;
     const starts = this.starts = new Int32Array(this.#things + 1);
@@ -95,18 +95,18 @@ export class Versions {
     this.#thing = this.#last = new Int32Array(0);
   }
 
-  /** Whether a thing has rows. After sealing. */
+  /** Whether a thing has rows; after sealing. */
   has(thing: number): boolean {
     return thing < this.#things && this.starts[thing] !== this.starts[thing + 1];
   }
 
-  /** The row of a thing that holds at a moment; -1 before its first one. After sealing. */
+  /** The row of a thing at a moment; -1 before its first row. After sealing. */
   at(thing: number, moment: number): number {
     if (thing < 0 || thing >= this.#things) return -1;
     let low = this.starts[thing] as number;
     const first = low;
     let high = this.starts[thing + 1] as number;
-    // The first row that begins later.
+    // Binary search for the first row that begins later.
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((this.from[middle] as number) <= moment) low = middle + 1;
@@ -115,7 +115,7 @@ export class Versions {
     return low === first ? -1 : low - 1;
   }
 
-  /** The moment from which on the row after `row` of a thing holds; the largest number for the last one. */
+  /** First moment of the row after `row` of a thing; the largest number after the last row. */
   until(thing: number, row: number): number {
     const next = row < 0 ? this.starts[thing] as number : row + 1;
     return next < (this.starts[thing + 1] as number) ? this.from[next] as number : 0x7fff_ffff;

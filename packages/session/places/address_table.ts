@@ -10,41 +10,42 @@ export const ADDRESS_USE = {
   /** A branch stack. */
   BRANCH: 4,
   /**
-   * The byte before an address of a call chain: a return address belongs to the line after the
-   * call, and one that ends a function to the next function, so that many tools look up that.
+   * The byte before an address of a call chain. A return address belongs to the line after the
+   * call, and a return address at the end of a function to the next function, so many tools look up
+   * the byte before.
    */
   BEFORE_RETURN: 8,
 } as const;
 
-/** Distinct addresses of objects, with what was sampled there: columns of `count` rows. */
+/** Distinct addresses of objects, with the samples there: columns of `count` rows. */
 export interface AddressTable {
   /** Number of rows. */
   readonly count: number;
-  /** Number of the object; negative if nothing is mapped: `UNMAPPED`, `KERNEL_HIDDEN`, … */
+  /** Number of the object; negative for an unmapped address: `UNMAPPED`, `KERNEL_HIDDEN`, … */
   readonly object: Int32Array;
-  /** Address, as the object's kind counts; signed, as `Address` of `@perfdata/symbols`. */
+  /** Address in the object; signed, as `Address` of `@perfdata/symbols`. */
   readonly address: Float64Array;
   /** Where the address occurs: `ADDRESS_USE` bits; rows of 0 do not count. */
   readonly uses: Uint8Array;
-  /** Samples whose `ip` it is. */
+  /** Number of samples whose `ip` is the address. */
   readonly samples: Float64Array;
-  /** The sum of their periods; exact up to 2⁵³. */
+  /** Sum of the periods of these samples; exact up to 2⁵³. */
   readonly periods: Float64Array;
   /**
-   * Time of the first record that has it, nanoseconds, for generated code whose object has no version;
-   * infinite if the newest counts.
+   * Time of the first record with the address in ns, for generated code whose object has no
+   * version; infinite to get the newest code.
    */
   readonly times: Float64Array;
 }
 
-/** Places to look up: those of an engine, or of a trace. */
+/** Places to look up, of an engine or of a trace. */
 export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "address"> & {
-  /** By place: when it was met, in traces. */
+  /** Time of the first use of each place, in traces. */
   readonly times?: Float64Array | undefined;
 };
 
 /**
- * Counts where places occur: a row a place of the engine.
+ * Counts the uses of an engine's places.
  *
  * @example
  * ```ts
@@ -61,14 +62,14 @@ export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "add
  * ```
  */
 export class PlaceUses {
-  /** `ADDRESS_USE` bits. */
+  /** `ADDRESS_USE` bits of each place. */
   uses: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 10);
-  /** Samples whose `ip` it is. */
+  /** Number of samples whose `ip` is the place. */
   samples: Float64Array<ArrayBuffer> = new Float64Array(1 << 10);
-  /** The sum of their periods. */
+  /** Sum of the periods of these samples. */
   periods: Float64Array<ArrayBuffer> = new Float64Array(1 << 10);
 
-  /** Notes that a place occurs once more. */
+  /** Adds a use of a place. */
   use(place: number, use: number, samples: number, period: number): void {
     if (place >= this.uses.length) {
       this.uses = enlarge(this.uses, place + 1);
@@ -80,7 +81,7 @@ export class PlaceUses {
     this.periods[place] = (this.periods[place] as number) + period;
   }
 
-  /** The counts together with the addresses: a row a place, those that do not occur included. */
+  /** The counts with the addresses: a row per place, including unused ones. */
   table(places: AddressedPlaces): AddressTable {
     const { count } = places;
     if (count > 0) this.use(count - 1, 0, 0, 0);

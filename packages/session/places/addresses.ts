@@ -7,9 +7,9 @@ import type { EngineOptions } from "../engine/engine_options.ts";
 import { runEngine } from "../reading/run_engine.ts";
 import { CHOSEN, type Run } from "../order/run.ts";
 
-/** Selects addresses of a recording. */
+/** The addresses that occur in a recording. */
 export interface RecordedAddresses {
-  /** The objects that addresses lie in, by number. */
+  /** The objects of the addresses, by number. */
   readonly objects: readonly SymbolObject[];
   /**
    * The addresses. Those of `UNMAPPED` and `KERNEL_HIDDEN` are addresses of the process or the
@@ -18,28 +18,27 @@ export interface RecordedAddresses {
   readonly table: AddressTable;
   /** Samples that have an `ip`. */
   readonly samples: number;
-  /** The sum of their periods, which means nothing for several events: their units differ. */
+  /** The sum of their periods. It is meaningless for several events, whose units differ. */
   readonly period: number;
-  /** Number of the events that these samples are of. */
+  /** Number of events with such samples. */
   readonly events: number;
-  /** Samples whose call chain or branch stack is damaged: these were not looked at. */
+  /** Samples with a damaged call chain or branch stack, which were skipped. */
   readonly damaged: number;
   /** Release of the recorded kernel, if the file has it. */
   readonly release?: string | undefined;
   /** Architecture of the recorded machine, if the file has it. */
   readonly arch?: string | undefined;
-  /** What found them. */
+  /** The engine that resolved the addresses. */
   readonly engine?: Engine;
 }
 
 /**
- * Finds out which addresses occur in a recording: the `ip`s of samples, their call chains and
- * branch stacks, each looked up in what was mapped at its own time.
+ * Collects the addresses that occur in a recording: the `ip`s of samples, their call chains and
+ * branch stacks. Each is looked up in the mappings at its time. Memory grows with the number of
+ * distinct addresses, not with that of samples.
  *
- * @param options `unwind` finds the code that copied stacks are unwound with, and `progress` gets bytes
- * that are done, as for `runEngine`
- * Memory grows with the number of distinct addresses, not with that of samples.
- *
+ * @param options `unwind` opens the finder of code for unwinding, and `progress` receives the bytes
+ * that were read, as in `runEngine`
  * @throws {PerfDataError} as `PerfDataReader.batches`
  *
  * @example
@@ -66,11 +65,11 @@ export async function recordedAddresses(
 }
 
 /**
- * Notes which addresses occur in a recording: a consumer of the engine. All samples count, whatever
- * filter is set.
+ * Collects the addresses that occur in a recording: a consumer of the engine. All samples count,
+ * independent of filters.
  */
 export class AddressConsumer implements Consumer {
-  /** Stacks and branches. */
+  /** Needs stacks and branches. */
   readonly needs = { stacks: true, branches: true };
   readonly #uses = new PlaceUses();
   #engine: Engine | undefined;
@@ -79,12 +78,12 @@ export class AddressConsumer implements Consumer {
   readonly #events = new Set<number>();
   #event = -1;
 
-  /** Takes what the pass shares. */
+  /** Keeps the engine. */
   start(engine: Engine): void {
     this.#engine = engine;
   }
 
-  /** Notes the places of the samples of a run. */
+  /** Collects the places of a run's samples. */
   rows(run: Run): void {
     const { count, chosen, place, period, branchStart } = run;
     for (let i = 0; i < count; i++) {
@@ -103,7 +102,7 @@ export class AddressConsumer implements Consumer {
     }
   }
 
-  /** Notes those of stacks, which are known now. */
+  /** Collects the places of stacks, which are complete now. */
   finish(): void {
     const { places, stacks } = this.#engine as Engine;
     const uses = this.#uses;
@@ -114,7 +113,7 @@ export class AddressConsumer implements Consumer {
     }
     for (let node = 0; node < stacks.count; node++) {
       const place = stacks.place[node] as number;
-      // What has neither was sampled without a chain.
+      // A node without caller and callee comes from a sample without a chain.
       if (isCaller[node] === 1 || (stacks.parent[node] as number) >= 0) {
         uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
       }
@@ -122,7 +121,7 @@ export class AddressConsumer implements Consumer {
     }
   }
 
-  /** What was found, after the run. */
+  /** The collected addresses, after the run. */
   recorded(): RecordedAddresses {
     const { places, recorded, leftOut } = this.#engine as Engine;
     return {

@@ -223,7 +223,7 @@ Deno.test("samples that are cut short are counted", async () => {
   const { damaged, samples } = await addressesOf([
     (le) => {
       const bytes = whole(le);
-      // The call chain says that it has more entries than there is room for.
+      // The call chain claims more entries than fit into the sample.
       new DataView(bytes.buffer).setBigUint64(8 + 24, 1000n, le);
       return bytes;
     },

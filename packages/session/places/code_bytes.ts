@@ -6,8 +6,9 @@ import { type CodeFiles, kernelImages, type MemoryImage } from "./code_images.ts
 export type CodeBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
 /**
- * The code of objects, from where the code of an Intel PT trace is read: files, a copy of the kernel's
- * memory, its `vmlinux`, jitdump files. Changes of the kernel's code (TEXT_POKE) are not applied.
+ * Reads the code of objects from the sources that an Intel PT trace is decoded with: files, a copy
+ * of the kernel's memory, its `vmlinux`, jitdump files. Changes of the kernel's code (TEXT_POKE)
+ * are not applied.
  *
  * @example
  * ```ts
@@ -21,7 +22,10 @@ export type CodeBytes = { readonly bytes: Uint8Array } | { readonly missing: str
  * ```
  */
 export class ObjectCodeReader {
-  /** The kernel's file, where code was read from it: as it was before the kernel changed itself. */
+  /**
+   * The kernel's file, if code was read from it: it lacks the changes that the kernel made to
+   * itself.
+   */
   kernelFile: string | undefined;
   readonly #files: CodeFiles;
   readonly #memory: readonly MemoryImage[];
@@ -30,9 +34,10 @@ export class ObjectCodeReader {
   readonly #jit = new Map<string, { source: BinarySource; symbols: JitSymbols } | string>();
 
   /**
-   * Opens nothing yet.
+   * Prepares for files and memory, without opening them.
    *
-   * @param memory Copies of memory, as of `kcore_dir/kcore`: for the kernel of the host and its modules.
+   * @param memory Copies of memory, such as `kcore_dir/kcore`, for the kernel of the host and its
+   * modules.
    */
   constructor(files: CodeFiles, memory: readonly MemoryImage[] = []) {
     this.#files = files;
@@ -42,9 +47,10 @@ export class ObjectCodeReader {
   /**
    * Reads code.
    *
-   * @param start First address, as the object's kind counts.
-   * @param size Bytes.
-   * @param time When, ns of the recording's clock: of generated code whose object has no version.
+   * @param start First address in the object.
+   * @param size Number of bytes.
+   * @param time Time in ns of the recording's clock, for generated code whose object has no
+   * version.
    */
   read(object: SymbolObject, start: number, size: number, time = Infinity): CodeBytes {
     try {

@@ -12,40 +12,40 @@ import { ElfFile } from "@perfdata/symbols";
 
 /** Number of bytes for each read from a file; a bundle has only the code that ran. */
 const CHUNK = 1 << 12;
-/** An instruction has no more bytes. */
+/** Maximum length of an instruction. */
 const OVERLAP = 16;
-/** Chunks in memory at most, over all files. */
+/** Maximum number of chunks in memory, over all files. */
 const CHUNKS = 1 << 13;
-/** Mappings longer than this are several ranges. */
+/** Larger mappings are divided into ranges of this size. */
 export const MAX_RANGE: number = 2 ** 30;
 
 const PT_LOAD = 1;
 
-/** Opens the files that code is in. */
+/** Opens files with code. */
 export interface CodeFiles {
-  /** The file of an object, or why there is none. */
+  /** The file of an object, or the reason why it is missing. */
   open(object: SymbolObject): { readonly source: BinarySource } | { readonly missing: string };
-  /** Any other file: a jitdump. */
+  /** A file that belongs to no object: a jitdump file. */
   file(path: string): BinarySource | undefined;
 }
 
 /** A change of the kernel's code (TEXT_POKE). */
 export interface TextPoke {
-  /** When, ns. */
+  /** Time in ns. */
   readonly time: number;
   /** Upper half of the address. */
   readonly high: number;
   /** Lower half of the address. */
   readonly low: number;
-  /** The bytes there from then on. */
+  /** The new bytes. */
   readonly bytes: Uint8Array;
 }
 
-/** Chunks of files, the oldest given up first. */
+/** A cache of chunks of files, which drops the oldest chunk. */
 export class ChunkCache {
   readonly #chunks = new Map<string, CodeWindow>();
 
-  /** A chunk, made where it is not there. */
+  /** Returns a chunk; makes it if it is not in the cache. */
   get(key: string, make: () => CodeWindow | undefined): CodeWindow | undefined {
     let chunk = this.#chunks.get(key);
     if (chunk !== undefined) return chunk;
@@ -60,15 +60,15 @@ export class ChunkCache {
   }
 }
 
-/** What a range of code in a file is made of. */
+/** Inputs of {@linkcode FileRange}. */
 export interface FileRangeParts extends Pick<CodeRange, "id" | "low" | "high" | "size"> {
   /** The file. */
   readonly source: BinarySource;
-  /** Where in the file the range begins. */
+  /** Offset of the range in the file. */
   readonly offset: number;
-  /** What is read of files. */
+  /** Cache of the files' chunks. */
   readonly chunks: ChunkCache;
-  /** What was written over it. */
+  /** Changes of the code in the range. */
   readonly pokes?: readonly TextPoke[] | undefined;
 }
 
@@ -97,7 +97,7 @@ export class FileRange implements CodeRange {
     this.#pokes = pokes;
   }
 
-  /** The chunk that holds an offset; `undefined` if the file ends before. */
+  /** The chunk with an offset; `undefined` if the file ends before. */
   window(offset: number): CodeWindow | undefined {
     const chunk = Math.floor(offset / CHUNK);
     if (chunk === this.#lastChunk) return this.#last;
@@ -128,43 +128,43 @@ export class FileRange implements CodeRange {
 }
 
 /**
- * The code of a kernel in its `vmlinux`, where the running kernel had it.
+ * The code of a kernel's `vmlinux`, at its addresses in the running kernel.
  *
- * @param reference Where the recording says that a symbol of the kernel was.
+ * @param reference A symbol with its address in the running kernel.
  * @throws {SymbolsError} If the file is damaged, or has no such symbol.
  */
 export function kernelImages(source: BinarySource, reference: KernelReference): MemoryImage[] {
   const moved = kernelRelocation(ElfFile.open(source), reference);
   if (moved === undefined) throw new SymbolsError(0, `no symbol ${reference.name} in it`);
-  // Data of each CPU counts from 0 in the file.
+  // Per-CPU data has addresses from 0 on in the file.
   return memoryImages(source).filter(({ address }) => address >> 63n !== 0n).map((image) => ({
     ...image,
     address: BigInt.asUintN(64, image.address + BigInt(moved)),
   }));
 }
 
-/** Memory at an address, as `--image` names it. */
+/** A copy of memory at an address, as of `--image`. */
 export interface MemoryImage {
   /** First address. */
   readonly address: bigint;
-  /** Bytes in it. */
+  /** Number of bytes. */
   readonly size: number;
-  /** Where in the source they begin. */
+  /** Offset of the first byte in the source. */
   readonly offset: number;
   /** The file. */
   readonly source: BinarySource;
-  /** Its path, where its symbols are those of the code. */
+  /** Path of the file, if its symbols are those of the code. */
   readonly path?: string;
 }
 
 /**
- * The memory that a file has: the segments of an ELF file (a core, `/proc/kcore`, a `vmlinux`) at
- * their addresses, or the bytes of any other file at a given one.
+ * The memory in a file: the segments of an ELF file (a core, `/proc/kcore`, a `vmlinux`) at their
+ * addresses, or the bytes of any other file at a given address.
  *
- * @param address Where the file begins, which it has to say for a file that is not ELF; for an ELF
- *   file, by how much its segments were moved.
- * @param path Of an ELF file, where its symbols are to be found.
- * @throws {SymbolsError} If there is neither.
+ * @param address Address of the first byte of a file that is not ELF. For an ELF file, the distance
+ * by which its segments were moved.
+ * @param path Path of an ELF file with the symbols of the code.
+ * @throws {SymbolsError} If the file is not ELF and has no address.
  *
  * @example
  * ```ts

@@ -8,21 +8,22 @@ const CLOCK_MONOTONIC = 1;
 /** Bit 0 of a jitdump's flags: times are those of the CPU's counter. */
 const ARCH_TIMESTAMP = 1n;
 
-/** Whether times of a recording and of jitdump files are of one clock: `perf record -k mono`. */
+/** Whether a recording has the clock of jitdump files: `perf record -k mono`. */
 export function isMonotonic({ events }: Pick<PerfDataReader, "events">): boolean {
   return events.all.every(({ attr }) => attr.flags.use_clockid && attr.clockid === CLOCK_MONOTONIC);
 }
 
-/** The code of one process that a jitdump file describes, by address and time. */
+/** The code of one process in a jitdump file, by address and time. */
 export class JitVersions {
   readonly #symbols: JitSymbols;
   readonly #timeOf: (ns: number) => number;
   readonly #untilOf: (pid: number) => number;
 
   /**
-   * Versions of a file.
+   * Prepares for a file.
    *
-   * @param untilOf until which time of the recording the file describes the memory of a process
+   * @param untilOf returns the time of the recording up to which the file describes a process's
+   * memory
    * @param timeOf converts a time of the recording to the clock of the file
    */
   constructor(
@@ -35,7 +36,7 @@ export class JitVersions {
     this.#timeOf = timeOf;
   }
 
-  /** `JitSymbols.version` of an address at a time, both as halves, in the memory of a process. */
+  /** `JitSymbols.version` of an address in a process at a time, both as halves. */
   find(pid: number, hi: number, lo: number, timeHi: number, timeLo: number): number {
     // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
     const time = (timeHi >>> 0) * 2 ** 32 + (timeLo >>> 0);
@@ -44,13 +45,13 @@ export class JitVersions {
   }
 }
 
-/** Finds which code a JIT compiler had put at an address when a record was written. */
+/** Finds the code that a JIT compiler had put at an address when a record was written. */
 export class JitRecorded {
   readonly #reader: PerfDataReader;
   readonly #recorded: RecordedObjects;
   readonly #files: JitFiles;
 
-  /** Finds it in files that the recording names. */
+  /** Prepares to find code in files that the recording names. */
   constructor(reader: PerfDataReader, recorded: RecordedObjects, files: JitFiles) {
     this.#reader = reader;
     this.#recorded = recorded;
@@ -58,14 +59,14 @@ export class JitRecorded {
   }
 
   /**
-   * The versions of an object's code; `undefined` if it has no jitdump file, or if its times cannot be
-   * compared with those of the recording: then the newest code counts.
+   * The versions of an object's code. `undefined` if it has no jitdump file, or if its times cannot
+   * be compared with those of the recording; then the newest code counts.
    */
   of({ jitdump, path }: SymbolObject): JitVersions | undefined {
     const file = jitdump === undefined ? undefined : this.#files.readable(jitdump);
     if (file === undefined) return undefined;
     const { header: { flags }, symbols } = file;
-    // The map of an address space that a fork copied has the name of the process that made it.
+    // A forked address space has a map with the name of the process that created the code.
     const owner = perfMapPid(path) ?? -1;
     const untilOf = (pid: number): number => this.#recorded.forkedAt(owner, pid);
     if ((flags & ARCH_TIMESTAMP) === 0n) {

@@ -20,11 +20,11 @@ import { type Run, RUN_ROWS } from "../order/run.ts";
 
 /** The object of unmapped user addresses. */
 export const UNMAPPED: number = -1;
-/** The object of kernel addresses in a recording that does not say where the kernel was. */
+/** The object of kernel addresses in a recording without a map of the kernel. */
 export const KERNEL_HIDDEN: number = -2;
-/** The object of kernel addresses where nothing was mapped. */
+/** The object of unmapped kernel addresses. */
 export const KERNEL_UNMAPPED: number = -3;
-/** The objects of all other addresses: this minus the CPU mode. */
+/** The objects of unmapped addresses of other CPU modes: this minus the CPU mode. */
 const OTHER_UNMAPPED = -8;
 
 const MAP_HUGETLB = 0x40000;
@@ -32,34 +32,34 @@ const MAP_HUGETLB = 0x40000;
 /** Words of a slot. */
 const WORDS = 4;
 
-/** How an address in a process becomes one as its object counts; see {@link Places}. */
+/** Rules for converting an address in a process to one in an object; see {@link Places}. */
 export const ADDRESS_RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
 
-/** Places that one thread found: see {@link Places.part}. */
+/** New places of one thread: see {@link Places.part}. */
 export interface PlacesPart {
   /** Number of the first object. */
   readonly firstObject: number;
-  /** The objects. */
+  /** The new objects. */
   readonly objects: readonly SymbolObject[];
-  /** What was mapped of each. */
+  /** Mapping of each object. */
   readonly mapped: readonly MappedObject[];
-  /** How each counts addresses. */
+  /** Address rule of each object. */
   readonly rules: readonly number[];
-  /** By place: its object; negative if nothing is mapped. */
+  /** Object of each place; negative if unmapped. */
   readonly object: Int32Array<ArrayBuffer>;
-  /** By place: upper half of its address. */
+  /** Upper half of the address of each place. */
   readonly hi: Int32Array<ArrayBuffer>;
   /** Lower half. */
   readonly lo: Int32Array<ArrayBuffer>;
 }
 
-/** Memory without a file, for which perf keeps addresses as they are (tools/perf/util/map.c). */
+/** Memory without a file, whose addresses perf does not change (tools/perf/util/map.c). */
 const MEMORY =
   /^(\/\/anon|\/dev\/zero|\/anon_hugepage|\[stack|\/SYSV|\[heap\]|\/tmp\/perf-\d+\.map$)/;
 
 /**
- * Interned places: pairs of an object and an address in it. A place is a number; what was executed,
- * called or branched to is a place, and its name is looked up once, after all records.
+ * Interned places: pairs of an object and an address in it. A place is a number for an address that
+ * was executed, called or branched to. Its name is looked up once, after all records.
  *
  * This is the only place that turns an address in a process into one of an object:
  *
@@ -87,20 +87,26 @@ const MEMORY =
 export class Places {
   /** Number of places. */
   count: number = 0;
-  /** The objects; what is known late, such as build ids in a pipe, is there after {@link Places.finish}. */
+  /**
+   * The objects. Information that is read late, such as build ids in a pipe, is in them after
+   * {@link Places.finish}.
+   */
   readonly objects: SymbolObject[] = [];
-  /** What was mapped, by number of the object. */
+  /** The mapping of each object, by number. */
   readonly mapped: MappedObject[] = [];
-  /** Upper half of the time of the record that is being looked at. */
+  /** Upper half of the time of the current record. */
   nowHi: number = 0;
   /** Lower half. */
   nowLo: number = 0;
   /**
-   * Whether all unmapped addresses of a CPU mode are one place, at address 0: what
-   * `Needs.unmapped` says. To be set before the first one is looked for.
+   * Whether all unmapped addresses of a CPU mode share one place, at address 0, as requested by
+   * `Needs.unmapped`. To be set before the first look-up.
    */
   joinsUnmapped: boolean = false;
-  /** Whether all addresses of an object are one place, at address 0: what `Needs.addresses` says. */
+  /**
+   * Whether all addresses of an object share one place, at address 0, as requested by
+   * `Needs.addresses`.
+   */
   joinsObjects: boolean = false;
 
   /** Finds code of JIT compilers by time; without it, an address has one place at all times. */
@@ -108,29 +114,31 @@ export class Places {
 
   readonly #machine: MachineView;
   readonly #recorded: RecordedObjects;
-  /** By object: the versions of its code; `undefined` if it has one at all times. */
+  /** Versions of the code, by object; `undefined` if the code never changes. */
   readonly #versions: (JitVersions | undefined)[] = [];
-  /** How many jitdump files were known when objects were described. */
+  /** Number of jitdump files at the last description of objects. */
   #jitdumps = 0;
-  /** By object with versions: the object of each of them, from version 0 on. */
+  /** Objects of the versions, by object with versions and number of the version. */
   readonly #ofVersion: (number[] | undefined)[] = [];
   readonly #rules: number[] = [];
   readonly #numbers = new Map<string, number>();
-  /** By process id of a guest: the object of addresses in its kernel that no map holds. */
+  /** The object of unmapped kernel addresses, by process id of the guest. */
   readonly #guestKernels = new Map<number, number>();
-  /** Number of the object of each source of a map; -1 before it is asked for. */
+  /** Number of the object of each source of a map; -1 before the first look-up. */
   #ofSource = new Int32Array(1 << 8).fill(-1);
-  // By place: the object, upper and lower half of the address.
+  // By place: the object, and both halves of the address.
   #objects = new Int32Array(1 << 10);
   #his = new Int32Array(1 << 10);
   #los = new Int32Array(1 << 10);
-  /** By hash: the same and the place plus one, together, since they are compared. */
+  /**
+   * Hash table with key and place plus one in each slot, so that a comparison reads one cache line.
+   */
   #slots = new Int32Array(WORDS << 11);
-  // What `#locate` has found last.
+  // The result of `#locate`.
   #object = -1;
   #hi = 0;
   #lo = 0;
-  /** Of the rows that are looked up at a time. */
+  /** Results for the rows of `findAll`. */
   readonly #columns = {
     object: new Int32Array(RUN_ROWS),
     hi: new Int32Array(RUN_ROWS),
@@ -139,10 +147,10 @@ export class Places {
   };
 
   /**
-   * Begins without places.
+   * Starts without places.
    *
-   * @param machine What is mapped where, at the moment of each call.
-   * @param recorded Describes what is mapped.
+   * @param machine The mappings at the moment of each call.
+   * @param recorded Describes mapped objects.
    */
   constructor(machine: MachineView, recorded: RecordedObjects) {
     this.#machine = machine;
@@ -150,10 +158,10 @@ export class Places {
   }
 
   /**
-   * The place of an address as a thread sees it now.
+   * The place of an address in a thread's present mappings.
    *
    * @param thread A number of the machine.
-   * @param cpumode The CPU mode that it was executed in.
+   * @param cpumode The CPU mode in which the address was executed.
    * @param hi Upper half of the address.
    * @param lo Lower half.
    */
@@ -162,19 +170,23 @@ export class Places {
     return this.row(this.#object, this.#hi, this.#lo);
   }
 
-  /** {@link Places.find} where something is mapped; -1 if nothing is, and no place is added. */
+  /**
+   * {@link Places.find} for mapped addresses. Returns -1 for an unmapped address, without adding a
+   * place.
+   */
   findMapped(thread: number, cpumode: number, hi: number, lo: number): number {
     this.#locate(thread, cpumode, hi, lo);
     return this.#object < 0 ? -1 : this.row(this.#object, this.#hi, this.#lo);
   }
 
   /**
-   * {@link Places.find} for addresses of rows of a run between which nothing is mapped: fills
+   * {@link Places.find} for the addresses of several rows, between which no mapping changes: fills
    * `Run.place`.
    *
-   * Steps go through all rows, so that the memory that they wait for is fetched for several at a time.
+   * Each step goes through all rows, so that the processor fetches memory for several rows at a
+   * time.
    *
-   * @param rows The rows; the first `count` count.
+   * @param rows The rows; only the first `count` are used.
    * @param his Upper half of the address of each.
    * @param los Lower half.
    */
@@ -211,7 +223,7 @@ export class Places {
     }
   }
 
-  /** Finds the object of an address and the address there: `#object`, `#hi`, `#lo`. */
+  /** Finds the object of an address, and its address there: sets `#object`, `#hi` and `#lo`. */
   #locate(thread: number, cpumode: number, hi: number, lo: number): void {
     const machine = this.#machine;
     const map = machine.map(thread, cpumode, hi, lo);
@@ -270,13 +282,13 @@ export class Places {
     this.#lo = low | 0;
   }
 
-  /** The place of the byte before another place: where a return address belongs to. */
+  /** The place of the byte before a place: a return address belongs to the call before it. */
   before(place: number): number {
     const lo = this.lo(place);
     return this.row(this.object(place), this.hi(place) - (lo === 0 ? 1 : 0), lo - 1);
   }
 
-  /** Where the call is that returns to a place: the byte before it, if anything is mapped there. */
+  /** The place of the call that returns to a place: the byte before it, if it is mapped. */
   call(place: number): number {
     return this.object(place) < 0 ? place : this.before(place);
   }
@@ -318,33 +330,33 @@ export class Places {
     slots[at + 3] = place + 1;
   }
 
-  /** Number of the object of a place; negative if nothing is mapped. */
+  /** Number of the object of a place; negative if unmapped. */
   object(place: number): number {
     return this.#objects[place] as number;
   }
 
-  /** Upper half of the address of a place, as its object counts. */
+  /** Upper half of the address of a place in its object. */
   hi(place: number): number {
     return this.#his[place] as number;
   }
 
-  /** Lower half. */
+  /** Lower half of the address of a place in its object. */
   lo(place: number): number {
     return this.#los[place] as number;
   }
 
-  /** The address of a place, as its object counts; what is no canonical address is rounded. */
+  /** The address of a place in its object; addresses that are not canonical are rounded. */
   address(place: number): Address {
     return addressFromHalves(this.hi(place), this.lo(place));
   }
 
-  /** Whether the place of its address depends on the time. */
+  /** Whether the object of a place has versions, so that its places depend on the time. */
   hasVersions(place: number): boolean {
     const object = this.object(place);
     return object >= 0 && this.objects[object]?.jitdump !== undefined;
   }
 
-  /** The CPU mode that a place was executed in. */
+  /** The CPU mode in which a place was executed. */
   cpumode(place: number): number {
     const object = this.object(place);
     if (object >= 0) {
@@ -357,10 +369,10 @@ export class Places {
   }
 
   /**
-   * Those from a place on, to be sent to another thread and joined with what others found.
+   * Copies the places from a number on, for sending to another thread and joining there.
    *
-   * @param from The first of them.
-   * @param firstObject The first of the objects that come with them.
+   * @param from Number of the first place.
+   * @param firstObject Number of the first object to copy.
    */
   part(from: number, firstObject: number): PlacesPart {
     const { count } = this;
@@ -376,11 +388,11 @@ export class Places {
   }
 
   /**
-   * Adds places of a part, of another thread for the same recording.
+   * Adds the places of a part of another thread for the same recording.
    *
-   * @param first The number there of the first of them.
-   * @param numbers By place there: gets the number here.
-   * @param objects By object there: the number here, or -1, of all that are known by now.
+   * @param first Number of the first place of the part, in the other thread.
+   * @param numbers Receives numbers here, by place of the other thread.
+   * @param objects Numbers here of all known objects of the other thread, or -1.
    */
   join(part: PlacesPart, first: number, numbers: Int32Array, objects: Int32Array): void {
     const { firstObject, object, hi, lo } = part;
@@ -402,8 +414,8 @@ export class Places {
   }
 
   /**
-   * Completes the objects with what became known after they were met, as build ids at the end of a
-   * pipe. What finds places is freed: the next one that is looked for makes it again.
+   * Completes the objects with information that was read after them, such as build ids at the end
+   * of a pipe. Frees the hash table, which the next look-up makes again.
    */
   finish(): void {
     this.#slots = new Int32Array(0);
@@ -446,7 +458,7 @@ export class Places {
     return number;
   }
 
-  /** In a stream, a process may have been sampled before its jitdump file was mapped. */
+  /** In a stream, a process may be sampled before its jitdump file is mapped. */
   #newJitdumps(): void {
     this.#jitdumps = this.#recorded.jitdumpCount;
     for (const [number, { kind, jitdump }] of this.objects.entries()) {
@@ -486,7 +498,7 @@ export class Places {
     return number;
   }
 
-  /** Makes the slots anew, of which at most half are used. */
+  /** Allocates a hash table that is at most half full. */
   #rehash(): void {
     let size = WORDS << 11;
     while (this.count * 2 > size / WORDS - 1) size *= 2;
@@ -509,17 +521,17 @@ function unmapped(cpumode: number): number {
     : OTHER_UNMAPPED - cpumode;
 }
 
-/** An object that is mapped, and the rule for its addresses. */
+/** A mapped object, with the rule for its addresses. */
 export interface DescribedMap {
-  /** How to find its symbols. */
+  /** Description for the look-up of symbols. */
   readonly object: SymbolObject;
-  /** What is mapped. */
+  /** Description of the mapping. */
   readonly mapped: MappedObject;
   /** One of {@link ADDRESS_RULE}. */
   readonly rule: number;
 }
 
-/** Describes the object of a map: the only place that says how its addresses count. */
+/** Describes the object of a map. The only function that decides the rule for its addresses. */
 export function describeMap(
   { names, spaces }: Pick<MachineView, "names" | "spaces">,
   { map, source, kernel }: {
@@ -552,7 +564,7 @@ function ruleOf({ kind }: SymbolObject, { name, kernel }: MappedObject): number 
   return MEMORY.test(name) ? ADDRESS_RULE.KEEP : ADDRESS_RULE.FILE;
 }
 
-/** What the table of build ids calls a binary of the kernel. */
+/** Name of a kernel's binary in the table of build ids. */
 function lateName({ name, guest }: MappedObject, { known }: RecordedObjects): string {
   const mode = guest === undefined ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_GUEST_KERNEL;
   const isKernel = name.startsWith(guest === undefined ? "[kernel.kallsyms" : "[guest.kernel.");
@@ -567,8 +579,8 @@ function lateName({ name, guest }: MappedObject, { known }: RecordedObjects): st
 }
 
 /**
- * A hash that keeps addresses together that are: code is run in stretches, and what lies together
- * comes out of memory together.
+ * A hash that keeps close addresses close together, because consecutive addresses are often used
+ * together.
  */
 function hash(object: number, hi: number, lo: number): number {
   let h = Math.imul(lo >> 6, 0x9e3779b1) ^ Math.imul(hi, 0x85ebca6b) ^

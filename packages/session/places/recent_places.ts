@@ -2,32 +2,32 @@ import type { Places } from "./places.ts";
 
 /** Number of cached places: as many as fit in a CPU's cache. */
 const SLOTS = 1 << 13;
-/** Words of each: thread, halves of the address, place. */
+/** Words of a slot: thread, halves of the address, place. */
 const WORDS = 4;
 
 /**
- * Places that were looked for lately. Branches are those of loops: nearly all addresses of a branch stack are
- * in those of the samples before, and what is mapped need not be searched for again.
+ * A cache of places. Nearly all addresses of a branch stack are from loops, so that they are in the
+ * branch stacks of previous samples, too, and need no search in the mappings.
  */
 export class RecentPlaces {
   readonly #places: Places;
   readonly #slots = new Int32Array(SLOTS * WORDS);
   #moment = 0;
 
-  /** Remembers what `places` finds. */
+  /** Caches the results of `places`. */
   constructor(places: Places) {
     this.#places = places;
     this.#clear();
   }
 
-  /** Forgets all where something may have been mapped since. */
+  /** Clears the cache if a mapping may have changed. */
   at(moment: number): void {
     if (moment === this.#moment) return;
     this.#moment = moment;
     this.#clear();
   }
 
-  /** `Places.find`; a thread has one mode for an address. */
+  /** `Places.find` with the cache. An address in a thread always has the same mode. */
   find(thread: number, mode: number, hi: number, lo: number): number {
     const slots = this.#slots;
     const at = ((Math.imul(lo ^ thread, 0x9e3779b1) >>> 19) & SLOTS - 1) * WORDS;
@@ -43,7 +43,7 @@ export class RecentPlaces {
     return place;
   }
 
-  /** No thread has such a number. */
+  /** Marks all slots as empty: no thread has the number -1. */
   #clear(): void {
     for (let at = 0; at < this.#slots.length; at += WORDS) this.#slots[at] = -1;
   }

@@ -53,7 +53,7 @@ import type { RecordedFile } from "../names/recorded_symbols.ts";
 import { streamFeature } from "../events/stream_feature.ts";
 import { guestOfPid, isGuestMode } from "../machine/guest_machines.ts";
 
-// Where the fields lie.
+// Offsets of the fields of records.
 const TASK = layoutOf(FORK);
 const TASK_SIZE = prefixSize(FORK);
 const MAP = layoutOf(MMAP);
@@ -62,7 +62,7 @@ const BUILD = layoutOf(BUILD_ID_RECORD);
 const TIME = layoutOf(TIME_CONV);
 const TIME_CONV_SIZE = prefixSize(TIME_CONV);
 
-/** The name of a guest's kernel at addresses that no recorded map holds, as perf shows it. */
+/** Name of a guest's kernel at unmapped addresses, as in perf. */
 export const GUEST_KERNEL = "[guest.kernel]";
 const OPEN = 0x5b;
 const M = 0x6d;
@@ -78,31 +78,30 @@ const OF_OBJECTS: readonly number[] = [
   HEADER_SP_FILE,
   HEADER_SP_FILE2,
 ];
-/** Those with symbols, which are decoded when they are asked for. */
+/** Features with symbols, which are decoded on demand. */
 const WITH_SYMBOLS: readonly number[] = [HEADER_HI_FILES_SYMBOL, HEADER_SP_FILE, HEADER_SP_FILE2];
 
 type Stream = Parameters<typeof streamFeature>[0];
 
-/** What is mapped somewhere, as a recording describes it. */
+/** A mapped object, as a recording describes it. */
 export interface MappedObject {
-  /** Path or bracketed name; of code that has no file, `/tmp/perf-PID.map`. */
+  /** Path or bracketed name; `/tmp/perf-PID.map` for code without a file. */
   readonly name: string;
-  /** Whether the kernel maps it. */
+  /** Whether it belongs to the kernel. */
   readonly kernel: boolean;
-  /** The build id in its own record, hex. */
+  /** Build id of the MMAP2 record, in hex. */
   readonly buildId?: string | undefined;
-  /** Process id of the guest that maps it, 0 for the default guest; none for the host. */
+  /** Process id of the guest that maps it, 0 for the default guest; `undefined` for the host. */
   readonly guest?: number | undefined;
-  /** First address of the mapping; of a module, where it was loaded. */
+  /** First address of the mapping. For a module, its load address. */
   readonly start?: Address | undefined;
-  /** First address after it. */
+  /** First address after the mapping. */
   readonly end?: Address | undefined;
 }
 
 /**
- * What a recording says about the objects that are mapped in it, beyond their mappings: build ids,
- * where its kernel was and of which release, jitdump files. Describes an object so that its symbols
- * can be found.
+ * Descriptions of mapped objects beyond their mappings: build ids, address and release of the
+ * kernel, jitdump files. They are needed to find symbols.
  *
  * @example
  * ```ts
@@ -121,36 +120,36 @@ export class RecordedObjects {
   release: string | undefined;
   /** Architecture of the recorded machine, if the recording has it. */
   arch: string | undefined;
-  /** How many branches a processor of the recorded machine keeps (LBR); 0 if that is not known. */
+  /** Number of branches that a processor of the recorded machine keeps (LBR); 0 if unknown. */
   branchRegisters: number = 0;
-  /** Whether the recording says where the kernel was. */
+  /** Whether the recording has a map of the kernel. */
   kernelMapped: boolean = false;
   /** The reference symbol of the kernel's mapping. */
   kernel: KernelReference | undefined;
-  /** The binaries that the table of build ids names. */
+  /** The binaries in the table of build ids. */
   readonly known: BuildIdEvent[] = [];
-  /** How the CPU's counter converts, if the recording says it. */
+  /** Conversion of the CPU's counter, if the recording has it. */
   timeConv: Pick<TimeConv, "time_shift" | "time_mult" | "time_zero"> | undefined;
   readonly #stream: Stream;
   readonly #buildIds = new Map<string, string>();
   readonly #jitdumps = new Map<number, string>();
-  /** By process id: its parent, and the time of the fork in ns, which may be rounded. */
+  /** Parent of each process, and the time of its fork in ns, which may be rounded. */
   readonly #forks = new Map<number, { readonly parent: number; readonly time: number }>();
   readonly #diagnostics: Diagnostics | undefined;
   readonly #withSymbols: { readonly id: number; readonly bytes: Uint8Array }[] = [];
   #files: RecordedFile[] | undefined;
   #kernelBuildId: string | undefined;
-  /** By process id: the kernels of guests. */
+  /** Kernels of guests, by process id. */
   readonly #guests = new Map<
     number,
     { reference: KernelReference | undefined; buildId?: string }
   >();
 
   /**
-   * Knows nothing yet.
+   * Starts without descriptions.
    *
-   * @param stream how records are read; `PerfDataReader` says it
-   * @param diagnostics receives features that cannot be read
+   * @param stream byte order and dialect, as of `PerfDataReader`
+   * @param diagnostics receives errors in features
    */
   constructor(stream: Stream, diagnostics?: Diagnostics) {
     this.#stream = stream;
@@ -158,7 +157,7 @@ export class RecordedObjects {
   }
 
   /**
-   * Takes the features of a file.
+   * Reads the features of a file.
    *
    * @throws {PerfDataError} if one lies outside of the file and there are no diagnostics
    */
@@ -175,7 +174,7 @@ export class RecordedObjects {
     }
   }
 
-  /** Takes the payload of a feature; those that say nothing about objects are skipped. */
+  /** Reads the payload of a feature; skips features that are not about objects. */
   feature(id: number, bytes: Uint8Array): void {
     if (!OF_OBJECTS.includes(id)) return;
     if (WITH_SYMBOLS.includes(id)) {
@@ -197,7 +196,7 @@ export class RecordedObjects {
     }
   }
 
-  /** The symbols of an object that the recording has itself, as simpleperf and hiperf write them. */
+  /** The symbols of an object in the recording itself, as simpleperf and hiperf write them. */
   readonly symbolsOf = async (object: SymbolObject): Promise<RecordedSymbolsOf | undefined> => {
     if (this.#withSymbols.length === 0) return undefined;
     const { recordedFiles, recordedSymbols } = await import("../names/recorded_symbols.ts");
@@ -206,7 +205,7 @@ export class RecordedObjects {
     return recordedSymbols(this.#files, object);
   };
 
-  /** Takes a record; those that say nothing about objects are skipped. */
+  /** Reads a record; skips records that are not about objects. */
   record(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const le = this.#stream.littleEndian;
     const type = view.getUint32(start, le);
@@ -217,7 +216,7 @@ export class RecordedObjects {
       const lo = view.getUint32(start + TASK.time + (le ? 0 : 4), le);
       // deno-lint-ignore perfdata/halves -- compared with times of generated code, to 256 ns by the time of day
       const time = hi * 2 ** 32 + lo;
-      // perf describes processes that ran before by a FORK without a time.
+      // perf writes a FORK without a time for processes that existed before.
       if (pid !== parent && time > 0) this.#forks.set(pid, { parent, time });
     } else if (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) {
       if (end - start >= (type === PERF_RECORD_MMAP ? MAP : MAP2).filename) {
@@ -248,7 +247,7 @@ export class RecordedObjects {
   }
 
   #buildId(filename: string, misc: number, pid: number | undefined, buildId: string): void {
-    // What perf found no build id for, it lists with none, or with zeros.
+    // perf lists binaries without a build id with an empty one, or with zeros.
     if (/^0*$/.test(buildId)) return;
     const mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
     if (isGuestMode(mode)) {
@@ -293,7 +292,7 @@ export class RecordedObjects {
       this.kernelMapped = true;
       if (buildId !== undefined) this.#kernelBuildId = buildId;
     } else {
-      // Few names are worth a string.
+      // Compare bytes first: decoding each name to a string would take long.
       const last = bytes.indexOf(0, filename) - 1;
       if (bytes[last] !== P || bytes[last - 1] !== M) return;
       const name = text(bytes, filename, end);
@@ -304,12 +303,12 @@ export class RecordedObjects {
   }
 
   /**
-   * When a process got its copy of another's memory, in ns: the time of the fork that led from the owner to it.
-   * Infinity for the owner itself, and if no such fork was recorded.
+   * Time in ns at which a process got its copy of another's memory: that of the fork that led from
+   * the owner to it. Infinity for the owner itself, and if no such fork was recorded.
    */
   forkedAt(owner: number, pid: number): number {
     let of = pid;
-    // As many steps as there are forks: numbers of processes may be used again.
+    // Limit the steps to the number of forks: reused process ids may form a loop.
     for (let steps = this.#forks.size; of !== owner && steps > 0; steps--) {
       const fork = this.#forks.get(of);
       if (fork === undefined) break;
@@ -319,12 +318,12 @@ export class RecordedObjects {
     return Infinity;
   }
 
-  /** How many processes have jitdump files, as far as is known. */
+  /** Number of processes with jitdump files so far. */
   get jitdumpCount(): number {
     return this.#jitdumps.size;
   }
 
-  /** How to find the symbols of an object. */
+  /** Description of an object for the look-up of its symbols. */
   describe(mapped: MappedObject): SymbolObject {
     const { name, kernel, buildId, start, end, guest } = mapped;
     if (guest !== undefined) return this.#describeGuest(mapped, guest);
@@ -336,7 +335,7 @@ export class RecordedObjects {
         : { reference: this.kernel.name, referenceAddress: this.kernel.address };
       const build = kind === "module" ? buildId ?? known : this.#kernelBuildId;
       const common = { path: name, ...where, ...(build === undefined ? {} : { buildId: build }) };
-      // The table of build ids may give the kernel's file instead.
+      // The table of build ids may name the kernel's file instead.
       const vmlinux = known !== undefined && known === this.#kernelBuildId ||
         name.startsWith("/") && kind === "file";
       if (kind === "kernel" || vmlinux) return { ...common, kind: "kernel" };
@@ -346,12 +345,13 @@ export class RecordedObjects {
       const size = start === undefined || end === undefined ? {} : { size: end - start };
       return { path: name === "" ? "bpf_image" : name, kind: "bpf", ...size };
     }
-    // Perf maps included.
+    // Anonymous memory, including perf maps.
     if (kind === "anonymous") {
       const jitdump = this.#jitdumps.get(perfMapPid(name) ?? NaN);
       return { path: name, kind: "jit", ...(jitdump === undefined ? {} : { jitdump }) };
     }
-    // The table at the end of a file knows one build of each path; the mapping knows its own.
+    // The table at the end of a file has one build id per path, but a mapping may be of an older
+    // build.
     const build = buildId === undefined || buildId === "" ? known : buildId;
     return {
       path: name,
@@ -360,7 +360,7 @@ export class RecordedObjects {
     };
   }
 
-  /** How to find the symbols of an object of a guest. */
+  /** Description of a guest's object for the look-up of its symbols. */
   #describeGuest(
     { name, kernel, buildId, start }: MappedObject,
     guest: number,
@@ -385,7 +385,7 @@ export class RecordedObjects {
     };
   }
 
-  /** Adds a build id that became known after the object was described, as in a pipe. */
+  /** Adds a build id that was read after the object was described, as in a pipe. */
   complete(object: SymbolObject): SymbolObject {
     const { kind, path, buildId, guest } = object;
     if (buildId !== undefined || kind === "jit" || kind === "bpf") return object;
@@ -398,7 +398,7 @@ export class RecordedObjects {
   }
 }
 
-/** The key of a guest's file among the build ids. */
+/** Key of a guest's file in `#buildIds`. */
 function guestKey(guest: number, filename: string): string {
   return `${guest}\0${filename}`;
 }

@@ -6,14 +6,14 @@ export interface IdentifiedObject {
   readonly buildId?: string | undefined;
 }
 
-/** The name of a module of the kernel in its path. */
+/** The name of a kernel module in its path. */
 const MODULE = /([^/]{1,255})\.ko(?:\.\w{1,4})?$/;
 
 /**
- * Names the build ids that several modules of the kernel share: all but one of the modules cannot have it, so
- * that names in them may be those of another module.
+ * Warns about build ids that several kernel modules share. All but one of these modules must have
+ * another build id, so names of their functions may be those of another module.
  *
- * @param objects The objects that were sampled.
+ * @param objects The objects of samples.
  *
  * @example
  * ```ts
