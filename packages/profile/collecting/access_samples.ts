@@ -7,21 +7,21 @@ import {
 } from "@perfdata/format/constants";
 import type { Run } from "@perfdata/session";
 
-/** Reads samples of accesses to memory: the place of the data and the weight. */
+/** Reads samples of memory accesses: the place of the data, and the weight. */
 export class AccessSamples {
-  /** Samples whose event has data sources. */
+  /** Number of samples whose event has data sources. */
   count = 0;
   readonly #events: readonly PerfEvent[];
   readonly #le: boolean;
   readonly #fields: (SampleFields | undefined)[] = [];
 
-  /** Reads samples of these events. */
+  /** Prepares for the samples of these events. */
   constructor(events: readonly PerfEvent[], littleEndian: boolean) {
     this.#events = events;
     this.#le = littleEndian;
   }
 
-  /** The place of the data of an access; -1 if its address is 0: it was not known. */
+  /** The place of the accessed data; -1 if its address is 0, which means unknown. */
   data(run: Run, i: number): number {
     const { layout } = this.#events[intAt(run.event, i)] as PerfEvent;
     if (layout.addr < 0) return -1;
@@ -30,7 +30,7 @@ export class AccessSamples {
     return view.getInt32(at) === 0 && view.getInt32(at + 4) === 0 ? -1 : intAt(run.addr, i);
   }
 
-  /** What an access counts for, as with `iter_add_single_mem_entry` of tools/perf/util/hist.c. */
+  /** The weight of an access, as in `iter_add_single_mem_entry` of tools/perf/util/hist.c. */
   weight(run: Run, i: number): number {
     const number = intAt(run.event, i);
     const event = this.#events[number] as PerfEvent;

@@ -5,10 +5,10 @@ import type { TimedPart } from "./timed_rows.ts";
 
 export type { TimedPart } from "./timed_rows.ts";
 
-/** The bit beside the state of a thread whose stack is that of its last sample before. */
+/** Bit added to the state of a thread, if its stack is that of its last sample before. */
 export const STAND_IN = 4;
 
-/** What samples are grouped by besides event, comm and node. */
+/** Columns by which samples are grouped, besides event, comm and node. */
 export interface SampleKeys {
   /** Processes. */
   readonly pid?: boolean | undefined;
@@ -17,11 +17,11 @@ export interface SampleKeys {
   /** CPUs. */
   readonly cpu?: boolean | undefined;
   /**
-   * If times are counted: states of threads ({@linkcode THREAD_STATE} of the session), with {@linkcode STAND_IN} if
-   * the stack is that of the last sample before.
+   * States of threads, if times are counted: {@linkcode THREAD_STATE} of the session, with
+   * {@linkcode STAND_IN} if the stack is that of the last sample before.
    */
   readonly state?: boolean | undefined;
-  /** Bits of the flags of branches (`BRANCH` of the session), where branches are counted. */
+  /** Bits of the flags of branches (`BRANCH` of the session), if branches are counted. */
   readonly branch?: number | undefined;
   /** Sockets of CPUs. */
   readonly sockets?: boolean | undefined;
@@ -29,40 +29,47 @@ export interface SampleKeys {
   readonly details?: DetailKeys | undefined;
 }
 
-/** What to collect: plain data, for threads. */
+/** Options of {@linkcode SampleCollector}, as plain data for threads. */
 export interface CollectOptions {
-  /** What samples are grouped by. */
+  /** Columns by which samples are grouped. */
   readonly keys?: SampleKeys | undefined;
   /** Whether nodes are stacks; places otherwise. */
   readonly stacks?: boolean | undefined;
   /** Whether nodes are branches: each entry of branch stacks counts as a sample with a period of 1. */
   readonly branches?: boolean | undefined;
   /**
-   * Whether nodes are accesses to memory: the place of the data and that of the code. A sample stands for its
-   * weight then, at least for 1.
+   * Whether nodes are memory accesses: the place of the data and that of the code. The period of a
+   * sample is then its weight, at least 1.
    */
   readonly memory?: boolean | undefined;
-  /** Whether lines or inlined functions are wanted: callers in stacks are then at their calls. */
+  /**
+   * Whether lines or inlined functions are needed: callers in stacks then have the address of their
+   * call.
+   */
   readonly lines?: boolean | undefined;
-  /** Whether each address where nothing is mapped is a place of its own; true by default. */
+  /** Whether each unmapped address is a place of its own; true by default. */
   readonly unmapped?: boolean | undefined;
   /**
-   * What counts: samples with their periods (the default), or these divided by the number of threads that had a
-   * CPU; times that threads had no CPU, or these and those that they had one; then all is of event 0.
+   * The summed quantity: periods of samples (the default); periods divided by the number of threads
+   * that had a CPU; times without a CPU; or times with and without a CPU. Times all belong to event
+   * 0.
    */
   readonly weight?: ProfileWeight | undefined;
   /**
-   * While how many threads had a CPU samples count: at any number by default. Others are in the totals, as with
-   * perf.
+   * Numbers of running threads at which samples count; all by default. Other samples are in the
+   * totals, as in perf.
    */
   readonly parallelism?: ReadonlySet<number> | undefined;
-  /** Which intervals count, where the weight is not that of samples. */
+  /** Filter of intervals, if times are counted. */
   readonly filter?: EngineOptions["filter"];
-  /** Numbers of the events that count: all by default. */
+  /** Numbers of the chosen events; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
-  /** Whether samples of threads that were not asked for are in the totals, as with perf; true by default. */
+  /**
+   * Whether samples of threads outside of the filter are in the totals, as in perf; true by
+   * default.
+   */
   readonly others?: boolean | undefined;
-  /** Whether each sample is a row with its time and CPU, instead of sums of those that are alike. */
+  /** Whether each sample is a row with its time and CPU, instead of a sum over equal samples. */
   readonly timed?: boolean | undefined;
   /** Whether context switches are kept. */
   readonly switches?: boolean | undefined;
@@ -72,21 +79,23 @@ export interface CollectOptions {
 
 /** Totals of an event. */
 export interface EventTotal {
-  /** Samples. */
+  /** Number of samples. */
   samples: number;
-  /** Sum of their periods. */
+  /** Sum of the periods. */
   period: number;
-  /** The same, each divided by the number of threads that had a CPU, if that is counted. */
+  /**
+   * Sum of the periods, each divided by the number of threads that had a CPU, if that is counted.
+   */
   latency?: number;
 }
 
-/** A context switch, of a thread as it was called then. */
+/** A context switch, with the thread's name at that time. */
 export interface CollectedSwitch {
-  /** The thread: a context of the histogram. */
+  /** The thread, as a context of the histogram. */
   readonly context: number;
-  /** When. */
+  /** Time of the switch in ns. */
   readonly time: bigint;
-  /** CPU, -1 if it is not known. */
+  /** CPU, -1 if unknown. */
   readonly cpu: number;
   /** Whether the thread left the CPU. */
   readonly out: boolean;
@@ -94,43 +103,43 @@ export interface CollectedSwitch {
   readonly preempted: boolean;
 }
 
-/** What was collected: a row for each sample, or for samples that are alike. */
+/** The collected samples: a row for each sample, or for equal samples. */
 export interface TakenRows {
   /** Contexts of the histogram. */
   readonly context: Int32Array<ArrayBuffer>;
-  /** Place or stack, -1 for none. */
+  /** Place or stack; -1 if the sample has none. */
   readonly node: Int32Array<ArrayBuffer>;
-  /** Samples. */
+  /** Number of samples. */
   readonly count: Float64Array | Uint8Array;
-  /** The sum of their periods. */
+  /** Sum of the periods. */
   readonly period: Float64Array;
-  /** When, in ns from some origin; only of samples with their times. */
+  /** Time in ns from an origin, if samples have times. */
   readonly time?: Float64Array;
-  /** CPU, -1 if it is not known, likewise. */
+  /** CPU, -1 if unknown, if samples have times. */
   readonly cpu?: Int32Array;
 }
 
-/** Result of one thread. */
+/** Results of one thread. */
 export interface CollectedPart {
-  /** Samples by context and node; of timed ones, the contexts only. */
+  /** Samples by context and node. For timed samples, only the contexts. */
   readonly histogram: HistogramPart;
   /** Timed samples, in the order of the file. */
   readonly timed: TimedPart;
-  /** Times of the first sample and of the last one. */
+  /** Times of the first and last sample. */
   readonly span: TimePart;
-  /** Threads without a name: `SampleComms.part`. */
+  /** Unnamed threads: `SampleComms.part`. */
   readonly comms: Int32Array<ArrayBuffer>;
-  /** Places that branches lead from, or of data, where these are counted. */
+  /** Source places of branches, or places of accessed data, if these are counted. */
   readonly from: Int32Array<ArrayBuffer>;
-  /** Places that they lead to, or of the code that accessed the data. */
+  /** Target places of branches, or places of the accessing code. */
   readonly to: Int32Array<ArrayBuffer>;
-  /** Other values: `SampleDetails.part`. */
+  /** Other values of samples: `SampleDetails.part`. */
   readonly details: DetailsPart | undefined;
-  /** Totals by number of event. */
+  /** Totals by number of the event. */
   readonly totals: readonly EventTotal[];
-  /** The largest period of each event. */
+  /** Largest period by number of the event. */
   readonly largest: readonly number[];
-  /** Samples whose READ values are damaged or of no known event. */
+  /** Samples whose READ values are damaged or of an unknown event. */
   readonly leftOut: number;
   /** Samples whose event has data sources. */
   readonly accesses: number;

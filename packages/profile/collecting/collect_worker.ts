@@ -1,15 +1,15 @@
-// Uses Deno's files: a thread that collects samples (see sample_collector.ts).
+// Uses Deno's files: a worker that collects samples (see sample_collector.ts).
 import { guardHeap, openSource } from "@perfdata/format/files";
 import type { Engine } from "@perfdata/session";
 import { serveBlocks } from "@perfdata/session/workers";
 import type { OpenResolverOptions } from "@perfdata/symbols/files";
 import { type CollectOptions, SampleCollector } from "./sample_collector.ts";
 
-/** Input of the worker. */
+/** Options of the worker. */
 export interface CollectAbout {
-  /** What is collected. */
+  /** Options of the collector. */
   readonly collect: CollectOptions;
-  /** Where code is found, for stacks that have to be unwound. */
+  /** Options of the search for code, to unwind copied stacks. */
   readonly symbols: OpenResolverOptions;
 }
 
@@ -18,7 +18,7 @@ serveBlocks<CollectAbout>({
   open: (path) => openSource(path),
   make: ({ collect }) => new SampleCollector(collect),
   unwind: async ({ symbols }, { recorded }: Engine) => {
-    // Only copies of stacks need it.
+    // Loaded on demand: only copied stacks need it.
     const { openResolver } = await import("@perfdata/symbols/files");
     return openResolver({ ...symbols, machine: recorded });
   },

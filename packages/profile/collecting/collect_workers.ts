@@ -6,11 +6,11 @@ import { SampleCollector } from "./sample_collector.ts";
 export type { CollectAbout } from "./collect_worker.ts";
 
 /**
- * Threads that collect samples as a {@linkcode SampleCollector} with the same options does: for
+ * Threads that collect samples with {@linkcode SampleCollector}s of the same options: for
  * `EngineOptions.workers`.
  *
  * @param path The recording.
- * @param jobs How many threads, the one that asks included.
+ * @param jobs Number of threads, including the caller's.
  */
 export function collectWorkers(path: string, jobs: number, about: CollectAbout): Workers {
   return {

@@ -11,24 +11,25 @@ export interface RowSample {
   readonly event: number;
   /** Thread. */
   readonly thread: number;
-  /** Number of samples; 1 where missing. */
+  /** Number of samples; 1 by default. */
   readonly count?: number;
-  /** Sum of their periods. */
+  /** Sum of the periods. */
   readonly period: number;
-  /** CPU; -1 where missing. */
+  /** CPU; -1 by default. */
   readonly cpu?: number;
   /** Whole seconds of the time of the sample, if it is known. */
   readonly seconds?: number | undefined;
-  /** Nanoseconds of the time that are not whole seconds. */
+  /** Nanoseconds after the last whole second. */
   readonly nanoseconds?: number;
 }
 
-/** Times in nanoseconds from here on do not fit into a double. */
+/** Seconds from which on times in ns exceed the range of exact doubles. */
 const EXACT_SECONDS = Math.floor(2 ** 53 / 1e9);
 
 /**
- * Collects the samples of a {@linkcode ProfileBuilder} in any order: each with its time, if that is wanted and
- * all samples have one; otherwise as sums of the samples of the same stack, event and thread.
+ * Collects the samples of a {@linkcode ProfileBuilder} in any order. Each sample keeps its time, if
+ * requested and if all samples have one. Otherwise, samples of the same stack, event and thread are
+ * summed.
  */
 export class CollectedRows {
   readonly #builder: ProfileBuilder;
@@ -76,7 +77,9 @@ export class CollectedRows {
     rows.nanoseconds.push(nanoseconds);
   }
 
-  /** Hands the samples to the builder, in order of time if they have times; returns the epoch of the profile. */
+  /**
+   * Passes the samples to the builder, sorted if they have times; returns the epoch of the profile.
+   */
   finish(): bigint {
     const rows = this.#rows;
     if (!this.#timed || rows.alike.length === 0) {

@@ -4,31 +4,31 @@ import { FrameTable } from "../columns/frame_table.ts";
 import { NodeTable } from "../columns/node_table.ts";
 import { ThreadTable } from "../columns/thread_table.ts";
 
-/** A function at a line, as {@linkcode ProfileBuilder.place} takes it. */
+/** A function at a line, for {@linkcode ProfileBuilder.place}. */
 export interface BuilderFrame {
-  /** The function; `""` if nothing names the code. */
+  /** The function; `""` if the code has no name. */
   readonly name: string;
   /** Source file. */
   readonly file?: string | undefined;
-  /** Line in it. */
+  /** Line in the file. */
   readonly line?: number | undefined;
-  /** `FUNCTION_KIND` bits; 0 where missing. */
+  /** `FUNCTION_KIND` bits; 0 by default. */
   readonly kind?: number | undefined;
 }
 
-/** A sample, or several that are alike. */
+/** A sample, or several equal ones. */
 export interface BuilderSample {
-  /** Innermost stack, -1 if there is none. */
+  /** Innermost stack; -1 without a stack. */
   readonly stack: number;
   /** Event. */
   readonly event: number;
   /** Thread. */
   readonly thread: number;
-  /** How many; 1 where missing. */
+  /** Number of samples; 1 by default. */
   readonly count?: number;
-  /** Sum of their periods. */
+  /** Sum of the periods. */
   readonly period: number;
-  /** Time in nanoseconds; given for all samples or for none. */
+  /** Time in nanoseconds. Either all samples have one, or no sample. */
   readonly time?: number;
   /** CPU. */
   readonly cpu?: number;
@@ -38,13 +38,13 @@ export interface BuilderSample {
 export interface ProfileAbout {
   /** The events. */
   readonly events: readonly ProfileEvent[];
-  /** What was recorded. */
+  /** Description of the recording, such as its command or file. */
   readonly title?: string;
-  /** How far names and stacks can be trusted. */
+  /** Trust in names and stacks. */
   readonly trust?: string;
 }
 
-/** Collects a {@linkcode Profile}; equal things get equal numbers. */
+/** Builds a {@linkcode Profile}; equal threads, objects, frames and stacks get equal numbers. */
 export class ProfileBuilder {
   readonly #about: ProfileAbout;
   readonly #threads = new ThreadTable();
@@ -89,7 +89,7 @@ export class ProfileBuilder {
   /**
    * Adds a place.
    *
-   * @param frames innermost first; without any, there is one without a name
+   * @param frames innermost first; an empty list means a frame without a name
    */
   place(object: number, address: number, frames: readonly BuilderFrame[]): number {
     const place = this.#placeObject.length;
@@ -103,7 +103,10 @@ export class ProfileBuilder {
     return place;
   }
 
-  /** Number of the stack of a place that was called from `parent`, or from nothing: -1. */
+  /**
+   * Number of the stack of a place that was called from the stack `parent`, or -1 for an outermost
+   * one.
+   */
   stack(parent: number, place: number): number {
     return this.#stacks.node(parent, place);
   }

@@ -5,23 +5,26 @@ import { ProfileBuilder } from "./profile_builder.ts";
 
 /** Options of {@linkcode ptProfile}. */
 export interface PtProfileSource {
-  /** What was executed by stack: `PtCalls.tree`. */
+  /** Call tree of the trace: `PtCalls.tree`. */
   readonly tree: CallTree;
-  /** Names of its places, all looked up. */
+  /** Names of its places. */
   readonly names: PtNames;
-  /** What was decoded. */
+  /** The decoded trace. */
   readonly trace: Pick<PtTrace, "code" | "sideband">;
   /** Whether the trace has times. */
   readonly timed: boolean;
-  /** Which node was innermost when: then samples are those, each with its time. */
+  /** Innermost node by time. With it, there is a sample with a time for each change. */
   readonly timeline?: CallTimeline | undefined;
-  /** What was recorded. */
+  /** Description of the trace, such as its file. */
   readonly title?: string;
-  /** What could not be decoded. */
+  /** Description of undecoded parts. */
   readonly trust?: string;
 }
 
-/** A sample for each time that a stack was there; where a thread does not run, one without a stack. */
+/**
+ * Adds a sample for each period of a stack, and a sample without a stack when a thread stops
+ * running.
+ */
 function addTimeline(
   builder: ProfileBuilder,
   { count, tid, node, from, to }: CallTimeline,
@@ -55,8 +58,8 @@ function addTimeline(
 }
 
 /**
- * A profile of a trace: for each stack, the time and the instructions that were spent in its innermost
- * function. Nothing is sampled: a count is 1 for each stack.
+ * Creates a profile of a trace: for each stack, the time and the instructions of its innermost
+ * function. There are no samples, so the count is 1 for each stack.
  */
 export function ptProfile(source: PtProfileSource): Profile {
   const { tree, names, trace: { code, sideband: { history } }, timed, timeline } = source;
@@ -73,7 +76,7 @@ export function ptProfile(source: PtProfileSource): Profile {
   const stacks = new Int32Array(tree.count);
   const { table, objects } = code;
   const pathOf = (place: number) => objects[table.object[place] as number]?.path ?? "";
-  // Whoever met a stack first, the profile is the same.
+  // Sort the tree, so that the profile does not depend on the order of decoding.
   const order = tree.ordered((a, b) => {
     const [of, other] = [pathOf(a), pathOf(b)];
     return of === other

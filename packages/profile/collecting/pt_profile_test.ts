@@ -8,7 +8,10 @@ import { ptProfile, type PtProfileSource } from "./pt_profile.ts";
 
 const BUILD_ID = "ab".repeat(20);
 
-/** Threads 7 (named `seven`) and 8 (without a name); places of two programs and of nothing, in an order by chance. */
+/**
+ * Threads 7 (named `seven`) and 8 (unnamed); places of two programs and an unmapped one, in random
+ * order.
+ */
 async function source() {
   const body = { pid: 7, tid: 7, comm: "seven" };
   const sample_id = { pid: 7, tid: 7, time: at(-800), cpu: 0, identifier: 21n };
@@ -34,7 +37,7 @@ async function source() {
   return { trace, names, places };
 }
 
-/** 8 runs b+20; 7 runs b+20, which calls a+10 and an address of nothing, and b+5. */
+/** Tree: 8 runs b+20; 7 runs b+20, which calls a+10 and an unmapped address, and b+5. */
 function treeOf(places: Awaited<ReturnType<typeof source>>["places"]): CallTree {
   const tree = new CallTree();
   tree.addTo(tree.node(-1, places.b20, 8), 1, 2);
@@ -72,7 +75,7 @@ Deno.test("ptProfile: stacks of a trace give instructions and time of each, by t
     { name: "[unknown]", path: "[unknown]" },
     { name: "a", path: "/bin/a", buildId: BUILD_ID },
   ]);
-  // Names without symbols are addresses; a place is there once, whoever calls it.
+  // Names without symbols are addresses; a place is in the profile once, whoever calls it.
   assertEquals([functionNames(profile), profile.places.object.length], [
     ["0x5", "0x20", "0x9000", "0x10"],
     4,
@@ -93,7 +96,7 @@ Deno.test("ptProfile: a trace without times has instructions only", async () => 
 
 Deno.test("ptProfile: a timeline gives a sample for each interval, and one without a stack for each gap and end", async () => {
   const timeline = new CallTimeline();
-  // Nodes 1 to 3 are the root of 7, nothing and a+10; node 0 is that of 8.
+  // Nodes 1 to 3 are the root of 7, the unmapped place and a+10; node 0 is the root of 8.
   timeline.add(7, 1, 1000, 1500);
   timeline.add(8, 0, 1200, 1300);
   timeline.add(7, 3, 1500, 1700);
@@ -117,7 +120,7 @@ Deno.test("ptProfile: a timeline gives a sample for each interval, and one witho
 
 Deno.test("ptProfile: functions of a file without a build id are marked as unverified", async () => {
   const profile = await made({ timed: false });
-  // Nothing has a symbol here, so that there is nothing to verify.
+  // Places without a symbol are never marked as unverified.
   assertEquals([...profile.functions.kind], [0, 0, 0, 0]);
   const { places, names, ...about } = await source();
   names.functionNames[names.functions[places.a10] ?? -1] = {

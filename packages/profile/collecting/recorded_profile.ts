@@ -32,42 +32,42 @@ import type { CollectOptions, SampleCollector } from "./sample_collector.ts";
 
 export type { ProfileWeight } from "../columns/profile.ts";
 
-/** What a profile of a recording has. */
+/** Options of a recording's profile. */
 export interface ProfileOptions {
-  /** Whether each sample is kept with its time and CPU, instead of sums of those that are alike. */
+  /** Whether each sample keeps its time and CPU, instead of a sum over equal samples. */
   readonly timed?: boolean | undefined;
-  /** Whether context switches are kept; only together with times. */
+  /** Whether context switches are kept. Only together with `timed`. */
   readonly switches?: boolean | undefined;
   /**
-   * Whether each address where nothing is mapped is a place of its own, and counted as one in what is
-   * said of trust; otherwise they are one place, which takes much less time and memory.
+   * Whether each unmapped address is a place of its own, also in the report of trust. Otherwise,
+   * all unmapped addresses are one place, which needs much less time and memory.
    */
   readonly unmapped?: boolean | undefined;
   /**
-   * Whether samples of different threads are kept apart; true by default. With `false`, the threads of
-   * the profile are commands.
+   * Whether samples of different threads are separate; true by default. With `false`, the threads
+   * of the profile are commands.
    */
   readonly threads?: boolean | undefined;
   /**
-   * Whether lines and inlined functions are wanted: callers are then at their calls, not at the address
-   * that the call returns to, which may be of another line or function.
+   * Whether lines and inlined functions are needed. Callers then have the address of their call:
+   * the return address may be in another line or function.
    */
   readonly lines?: boolean | undefined;
   /**
-   * What counts: samples with their periods (the default); `latency`: these, divided by the number of threads
-   * that had a CPU then; `off-cpu`: times that threads had no CPU, in ns; `wall`: these and the times that they
-   * had one.
+   * The summed quantity. The default is periods of samples; `latency`: periods divided by the
+   * number of threads that had a CPU; `off-cpu`: times without a CPU, in ns; `wall`: times with and
+   * without a CPU.
    */
   readonly weight?: ProfileWeight | undefined;
-  /** Which intervals count, where the weight is not that of samples. */
+  /** Filter of intervals, if times are counted. */
   readonly filter?: EngineOptions["filter"];
 }
 
-/** How the places of a profile are named. */
+/** Inputs for the names of a profile. */
 export interface ProfileNames {
   /** Finds symbols. */
   readonly resolver: SymbolResolver;
-  /** What was recorded. */
+  /** Description of the recording, such as its command or file. */
   readonly title: string;
   /** Called while names are looked up. */
   readonly progress?: LookUpProgress;
@@ -92,12 +92,12 @@ export function profileColumns(options: ProfileOptions = {}): CollectOptions {
 }
 
 /**
- * The profile of what was collected, with names; to be called after the run, once: the samples are handed over,
- * not copied.
+ * The profile of collected samples, with names. To be called once after the run: the samples are
+ * moved, not copied.
  *
- * @param collector One with {@linkcode profileColumns}.
+ * @param collector A collector with {@linkcode profileColumns}.
  * @throws {Error} If it is called again.
- * @returns The profile, and how far its names can be trusted.
+ * @returns The profile, and the trust in its names.
  */
 export async function recordedProfile(
   collector: SampleCollector,
@@ -106,7 +106,8 @@ export async function recordedProfile(
   const { engine, span } = collector;
   const { stacks } = engine;
   const { threads, threadOf } = threadsOf(collector);
-  // The clock's own times if they are exact, else times since the first sample.
+  // Times of the recording's clock, if they are exact as doubles; else relative to the first
+  // sample.
   const { first, last } = span;
   const epoch = first === undefined || first < EXACT ? 0n : first;
   const { states, ...samples } = samplesOf(collector, threadOf, epoch);
@@ -149,10 +150,10 @@ export async function recordedProfile(
   };
 }
 
-/** The object of frames that say what threads did. */
+/** The object of frames for states of threads. */
 const OFF_CPU = "[off-cpu]";
 
-/** The profile with frames for what threads did while they had no CPU, and for stacks of other moments. */
+/** Adds frames to the profile for states without a CPU, and for stacks of earlier samples. */
 function withStates(
   { intervals, weight }: SampleCollector,
   profile: Profile,
@@ -169,7 +170,7 @@ function withStates(
   return { ...shown, notes: intervalLines(intervals) };
 }
 
-/** The threads in the order in which they were met, and by context the number of its thread. */
+/** The threads in order of appearance, and the number of the thread by context. */
 function threadsOf(
   collector: SampleCollector,
 ): { readonly threads: ThreadTable; readonly threadOf: Int32Array } {
@@ -180,7 +181,7 @@ function threadsOf(
   for (let context = 0; context < threadOf.length; context++) {
     const comm = histogram.comm(context);
     const name = comms?.name(comm);
-    // A thread without a name goes by its number.
+    // A thread without a name is identified by its tid.
     const [pid, tid] = isApart
       ? [histogram.pid(context), histogram.tid(context)]
       : name === undefined
@@ -191,7 +192,7 @@ function threadsOf(
   return { threads, threadOf };
 }
 
-/** The samples; if times are counted, also the states of threads. */
+/** The samples; if times are counted, with the states of threads. */
 function samplesOf(
   collector: SampleCollector,
   threadOf: Int32Array,
@@ -211,7 +212,7 @@ function samplesOf(
   return { length, ...rows, stack, event, thread: context, states };
 }
 
-/** The events: those of the recording, or what is counted instead. */
+/** The events of the recording, or one for times. */
 function eventsOf({ weight, engine }: SampleCollector): readonly ProfileEvent[] {
   if (isTimeWeight(weight)) return [{ name: weight, unit: "nanoseconds" }];
   const { eventNames, reader } = engine;
@@ -222,7 +223,10 @@ function eventsOf({ weight, engine }: SampleCollector): readonly ProfileEvent[] 
   });
 }
 
-/** One line: how many samples have a function and a stack, and why the others have none. */
+/**
+ * A line with the shares of samples that have a function and a stack, and the reasons why others
+ * have none.
+ */
 function trustLine(
   collector: SampleCollector,
   { all, resolved, unresolved, unverified }: SymbolTrust,
@@ -240,11 +244,12 @@ function trustLine(
       ? "no call chains were recorded"
       : `${percent(callers.some, counted)} have callers`,
   ];
-  // Branches of calls are no frame pointers.
+  // LBR call stacks do not depend on frame pointers.
   const hasBranches = engine.reader.events.all.some(({ layout }) =>
     (layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0
   );
-  // Frame pointers that are none lead anywhere. A few chains end so in any recording.
+  // Without frame pointers, chains lead to arbitrary addresses. A few such chains are in any
+  // recording.
   if (callers.lost > 0 && callers.lost >= counted / 20) {
     parts.push(
       `${percent(callers.lost, counted)} have callers where nothing was mapped` +
@@ -269,14 +274,14 @@ function trustLine(
   return parts.join("; ");
 }
 
-/** Times below this one are exact as numbers. */
+/** Limit of times that are exact as doubles. */
 const EXACT = 1n << 52n;
 
-/** How many samples have callers. */
+/** Numbers of samples with callers. */
 interface Callers {
-  /** A stack of more than one place. */
+  /** Samples with a stack of more than one place. */
   readonly some: number;
-  /** Among them a place of a process where nothing was mapped; unwinding counts its own. */
+  /** Samples of `some` with an unmapped user address in the stack; 0 if stacks were unwound. */
   readonly lost: number;
 }
 
@@ -285,7 +290,7 @@ function callersOf(
   { length, stack, count }: SampleColumns,
   { places, unwound }: Engine,
 ): Callers {
-  // A caller stands before what it calls.
+  // A caller's row is before those of its callees.
   const isLost = new Uint8Array(parent.length);
   const isUnwound = unwound !== undefined && unwound.all.stacks > 0;
   for (let of = 0; of < parent.length && !isUnwound; of++) {

@@ -40,7 +40,7 @@ function timedRows({ samples, threads }: Awaited<ReturnType<typeof profiled>>): 
 
 Deno.test("SampleCollector: samples that are alike are one row, with their number and periods", async () => {
   const made = await profiled({ samples: SAMPLES });
-  // Addresses as the object counts: 0x1000 less, which is where it is mapped; 0x9000 is nowhere.
+  // Addresses in the object are 0x1000 less than in memory; 0x9000 is unmapped.
   assertEquals(sampleLines(made).sort(), ["t7 0 2 15 10 20", "t8 0 1 1 0 20", "t8 0 1 2 30"]);
   assertEquals(totals(made), [{ samples: 4, period: 18 }]);
   assertEquals([made.title, made.epoch, made.span, made.objects.map(({ path }) => path)], [
@@ -145,19 +145,19 @@ Deno.test("SampleCollector: samples with the counts of a group give each event w
     group: [[idOf(0), one], [idOf(1), other]] as const,
   }));
   const made = await profiled({ samples, attrs });
-  // Event 0 counted 5, 10, 1, event 1 counted 7, 0, 100; a count of 0 is no sample.
+  // Event 0 counted 5, 10, 1, event 1 counted 7, 0, 100; a count of 0 gives no sample.
   assertEquals(sampleLines(made).sort(), ["t7 0 3 16 10", "t7 1 2 107 10"]);
   const unknown = samples.map((sample) => ({
     ...sample,
     group: [[idOf(0), 5n], [99n, 1n]] as const,
   }));
   const damaged = await profiled({ samples: unknown, attrs });
-  // Event 0 counted 5 once; each sample has a count of no event.
+  // Event 0 counted 5 once; each sample has a count of an unknown event.
   assertEquals([sampleLines(damaged), damaged.trust.split("; ").at(-1)], [
     ["t7 0 1 5 10"],
     "3 samples are damaged or of no known event",
   ]);
-  // Samples before the first one that counts say what the counters stood at.
+  // Samples before the time filter give the start values of the counters.
   const { consumer } = await collected(await recordingOf({ samples, attrs }), {}, {
     filter: { time: [200n, 300n] },
   });
@@ -165,7 +165,7 @@ Deno.test("SampleCollector: samples with the counts of a group give each event w
   assertEquals(sampleLines(profile).sort(), ["t7 0 2 11 10", "t7 1 1 100 10"]);
 });
 
-/** 7 has CPU 0 from the beginning, and is away from 150 to 250 and from 320 to 380; 8 has CPU 1 from 200 on. */
+/** 7 runs on CPU 0 except from 150 to 250 and from 320 to 380; 8 runs on CPU 1 from 200 on. */
 const SWITCHED: Small = {
   samples: SAMPLES,
   switches: [
@@ -194,7 +194,7 @@ Deno.test("SampleCollector: switches with timed samples are kept with thread, ti
     samples: SWITCHED.samples.map((sample) => ({ ...sample, time: sample.time + 2n ** 60n })),
     switches: SWITCHED.switches?.map((change) => ({ ...change, time: change.time + 2n ** 60n })),
   } as Small;
-  // Since the first sample, which is at 100.
+  // Times are relative to the first sample, which is at 100.
   assertEquals((await profiled(late, options)).switches.map(({ time }) => time), [
     ...[50, 150, 220, 280, 400],
   ]);
@@ -213,14 +213,14 @@ Deno.test("SampleCollector: weight latency divides periods by the threads that h
   ];
   const switches = [{ tid: 7, time: 350n, cpu: 0, change: "out" }] as const;
   const recording: Small = { samples, switches };
-  // 7 alone: 10; 8 beside 7: three times 1.5, which is 5 rounded; 8 alone: 8.
+  // 7 alone: 10; 8 while 7 runs: three times 1.5, which is rounded to 5; 8 alone: 8.
   assertEquals(sampleLines(await profiled(recording, { weight: "latency" })).sort(), [
     "t7 0 1 10 10",
     "t8 0 1 8 20",
     "t8 0 3 5 10",
   ]);
   const timed = await profiled(recording, { weight: "latency", timed: true });
-  // Whole numbers, whose rest the next one gets: 1.5 is 2, 1.0 is 1, 1.5 is 2, 7.5 is 8.
+  // Rounded to whole numbers, with the rest carried over: 1.5 is 2, 1.0 is 1, 1.5 is 2, 7.5 is 8.
   assertEquals(timedRows(timed)[1], [10, 2, 1, 2, 8]);
   assertEquals(timed.events, [{ name: "instructions", unit: "count" }]);
 });
@@ -228,10 +228,10 @@ Deno.test("SampleCollector: weight latency divides periods by the threads that h
 Deno.test("SampleCollector: weight off-cpu counts times without a CPU, weight wall all times", async () => {
   const off = await profiled(SWITCHED, { weight: "off-cpu" });
   assertEquals(off.events, [{ name: "off-cpu", unit: "nanoseconds" }]);
-  // From 150 to 250 and from 320 to 380; 8 leaves at the end.
+  // From 150 to 250 and from 320 to 380; 8 leaves its CPU at the end.
   assertEquals(totals(off), [{ samples: 2, period: 160 }]);
   assertEquals([off.span, off.samples.length], [[150, 380], 1]);
-  // A carry into the upper half of the times, at each of them.
+  // Each of these times in turn is the first with a carry into the upper half.
   for (const time of [150n, 250n, 320n, 380n]) {
     const shift = 2n ** 33n - time;
     const shifted = {
@@ -261,14 +261,14 @@ Deno.test("SampleCollector: weight wall counts times with and without a CPU, eac
     return `${thread} ${wall.samples.count[i]} ${wall.samples.period[i]} ${name}`;
   });
   assertEquals(lines.sort(), [
-    // From 150 to 250, after a switch that was its own wish; from 320 to 380, after another one.
+    // From 150 to 250, after a voluntary switch; from 320 to 380, after a preemption.
     "t7 1 100 [waiting]",
-    // From 380 to the last record, where no sample says what ran.
+    // From 380 to the last record, without a sample.
     "t7 1 120 -",
     "t7 1 60 [runnable]",
     // From 100 to 150, 250 to 300 and 300 to 320.
     "t7 3 120 [small]",
-    // From 200 to 400, which the sample at 400 says, and on to 500.
+    // From 200 to 400, by the sample at 400, and on to 500.
     "t8 2 300 [unknown]",
   ]);
   assertEquals(wall.span, [100, 500]);
@@ -297,10 +297,10 @@ Deno.test("SampleCollector: without call chains of switches, a marked stack of t
     `${off.notes?.[0]}`,
     /^2 of 2 times without a CPU have the stack of the thread's last sample .*: perf record -g -e .*sched_switch/,
   );
-  // Times that threads waited and marks are of one object.
+  // Times in which threads waited and marks are in one object.
   const wall = await profiled(SWITCHED, { weight: "wall" });
   assertEquals(wall.objects.filter(({ path }) => path === "[off-cpu]").length, 1);
-  // A thread that was not sampled before has none.
+  // A thread without an earlier sample has no stack.
   const before = { ...SWITCHED, samples: SAMPLES.filter(({ tid }) => tid === 8) };
   const none = await profiled(before, { weight: "off-cpu" });
   assertEquals(none.samples.stack.every((stack) => stack < 0), true);
@@ -323,13 +323,13 @@ Deno.test("SampleCollector: wall and off-cpu of threads of one name are sums of 
   assertEquals((await profiled(recording, { weight: "off-cpu" })).threads.length, 2);
 });
 
-/** The parts of the line that says how far names can be trusted. */
+/** The parts of the line about trust. */
 async function trustOf(recording: Small, options?: ProfileOptions): Promise<string[]> {
   return (await profiled(recording, options)).trust.split("; ");
 }
 
 Deno.test("SampleCollector: the trust line has shares of functions and callers, and why there are none", async () => {
-  // Three of four samples are in a file that is not there, and have callers.
+  // Three of four samples are in a missing file, and have callers.
   assertEquals(await trustOf({ samples: SAMPLES }), [
     "0% of samples have a function (without: file missing 75%, unmapped 25%)",
     "75% have callers",
@@ -352,7 +352,7 @@ Deno.test("SampleCollector: the trust line names callers where nothing was mappe
     }));
   const lost = "5% have callers where nothing was mapped, as of code without frame pointers";
   assertEquals((await trustOf({ samples: samples(20, [0x1010n, 0x9000n]) }))[2], lost);
-  // The caller of the caller, too; not where the sample itself is.
+  // The caller of the caller may be unmapped, too, but not the sample itself.
   assertEquals((await trustOf({ samples: samples(20, [0x1010n, 0x1020n, 0x9000n]) }))[2], lost);
   assertEquals((await trustOf({ samples: samples(20, [0x9000n, 0x1020n]) })).length, 2);
   assertEquals((await trustOf({ samples: samples(21, [0x1010n, 0x9000n]) })).length, 2);
@@ -386,7 +386,7 @@ Deno.test("SampleCollector: parts of two threads that are joined give the profil
     await joined.start(engine);
     for (let part = 0; part < 2; part++) {
       const { consumer } = await collected(await recordingOf({ samples: SAMPLES }), { timed });
-      // Both parts number their stacks as the whole does.
+      // Both parts have the same numbers of stacks as the whole.
       const same = Int32Array.from({ length: engine.stacks.count }, (_, i) => i);
       joined.join(consumer.part(), { place: same, stack: same, objects: same });
     }
@@ -429,7 +429,7 @@ Deno.test("SampleCollector: reuse of a consumer whose part was handed on counts 
     new SampleCollector(profileColumns(options)),
     new SampleCollector(profileColumns(options)),
   ];
-  // Takes the samples as a thread does, which hands on its part before the end.
+  // Passes the samples as a worker does, which returns its part before the end.
   await runEngine(reader, [{
     needs: before.needs,
     start: (engine) => before.start(engine),

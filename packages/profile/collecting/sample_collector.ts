@@ -49,58 +49,59 @@ export type * from "./collect_options.ts";
 const SWITCH = -1;
 
 /**
- * Collects samples by event, comm and place or stack, and more if that is asked for: the consumer of the engine
- * from which functions, profiles and tables are made.
+ * Collects samples by event, comm and place or stack, and by further columns if requested.
+ * Functions, profiles and tables are made from this consumer of the engine.
  *
- * Samples of a group that was read (`PERF_SAMPLE_READ`) count for each of its events with what it
- * counted since the sample before.
+ * A sample with the counts of a group (`PERF_SAMPLE_READ`) counts for each event of the group, with
+ * the increase since the previous sample.
  *
- * It has more than 400 lines because it is the one place where samples are counted: each column that can be
- * asked for has a few lines in the loop, in {@linkcode SampleCollector.part} and in {@linkcode SampleCollector.join}.
+ * The class has more than 400 lines because it is the only place where samples are counted: each
+ * column has a few lines in the loop, in {@linkcode SampleCollector.part} and in {@linkcode
+ * SampleCollector.join}.
  */
 export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   readonly needs: Needs;
   /** Totals by number of event. */
   readonly totals: EventTotal[] = [];
-  /** The largest period of each event, or the largest weight where accesses to memory are counted. */
+  /** The largest period of each event; the largest weight if memory accesses are counted. */
   readonly largest: LargestPeriods = new LargestPeriods();
-  /** What counts. */
+  /** The summed quantity. */
   readonly weight: ProfileWeight;
   /** Whether nodes are stacks. */
   readonly stacks: boolean;
   /**
-   * Where nodes are branches: the places that these lead from (`parents()`) and to (`items()`); where they are
-   * accesses, the places of data and of code.
+   * Pairs of places: source (`parents()`) and target (`items()`) of branches, or data and code of
+   * memory accesses. Undefined if nodes are single places or stacks.
    */
   readonly pairs: NodeTable | undefined;
-  /** What the pairs are. */
+  /** Kind of the nodes. */
   readonly kind: "samples" | "branches" | "accesses";
-  /** Other values of samples, if rows are grouped by some. */
+  /** Other values of samples, if rows are grouped by them. */
   readonly details: SampleDetails | undefined;
-  /** Paths of cgroups by id, as far as they were recorded. */
+  /** Recorded paths of cgroups, by id. */
   readonly cgroups: Map<bigint, string> = new Map();
-  /** By CPU: its socket, if rows are grouped by that and the recording says it. */
+  /** Socket by CPU, if rows are grouped by sockets and the recording has them. */
   sockets: readonly number[] | undefined;
-  /** Times of the first sample and of the last one, if they are kept. */
+  /** Times of the first and last sample, if they are kept. */
   readonly span: TimeSpan = new TimeSpan();
-  /** Samples with their times, if they are kept; the histogram has only their contexts then. */
+  /** Samples with their times, if they are kept. The histogram then has their contexts only. */
   readonly #timed: TimedRows | undefined;
   /** Context switches, if they are kept. */
   readonly switched: CollectedSwitch[] = [];
-  /** Receives records of switches, where intervals are counted or switches kept. */
+  /** Receives SWITCH records, if intervals are counted or switches are kept. */
   readonly applied?: (run: Run, i: number) => void;
   #histogram = new SampleHistogram(1 << 14);
   readonly #options: CollectOptions;
   readonly #keys: SampleKeys;
   readonly #isLatency: boolean;
-  /** Whether the number of threads that have a CPU is asked for. */
+  /** Whether the number of running threads is needed. */
   readonly #isParallel: boolean;
   readonly #features = new Map<number, Uint8Array>();
   #intervals: ThreadIntervals | undefined;
   #parallelism: Parallelism | undefined;
-  /** By event, and by number of threads that had a CPU: the sum of the periods. */
+  /** Sum of the periods, by event and number of running threads. */
   readonly #byThreads: (number[] | undefined)[] = [];
-  /** The rest of divided periods before, if samples are rows of whole numbers. */
+  /** Rounding error of divided periods, which the next sample compensates. */
   #rest = 0;
   #engine: Engine | undefined;
   #events: readonly PerfEvent[] = [];
@@ -109,10 +110,10 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   #leftOut = 0;
   #reads: SampleReads | undefined;
   #comms: SampleComms | undefined;
-  /** Whether the rows were handed over. */
+  /** Whether the rows were moved to a profile. */
   #isTaken = false;
 
-  /** Counts nothing yet. */
+  /** Starts without samples. */
   constructor(options: CollectOptions = {}) {
     this.#options = options;
     const { keys = {}, weight = "period", stacks = false, branches, memory, lines } = options;
@@ -135,7 +136,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     this.#isLatency = weight === "latency";
     this.#isParallel = this.#isLatency || options.parallelism !== undefined ||
       this.details?.has("parallelism") === true;
-    // Whether call chains were recorded is said of times.
+    // The report on times says whether call chains were recorded.
     const isOfStacks = stacks || isTime;
     this.needs = {
       order: isTime || this.#isParallel ? "time" : "any",
@@ -166,12 +167,12 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     return this.#engine;
   }
 
-  /** Samples and periods; a node is a place, a stack, a branch or an access. */
+  /** Samples and periods. A node is a place, a stack, a branch or an access. */
   get histogram(): SampleHistogram {
     return this.#histogram;
   }
 
-  /** What is known of intervals, where they are counted. */
+  /** Intervals and their counts, if times are counted. */
   get intervals(): ThreadIntervals | undefined {
     return this.#intervals;
   }
@@ -181,32 +182,32 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     return this.#engine?.eventNames ?? [];
   }
 
-  /** What is known of parallelism, where it is asked for. */
+  /** Numbers of running threads, if needed. */
   get parallelism(): Parallelism | undefined {
     return this.#parallelism;
   }
 
-  /** Comms by number; there are none before the pass. */
+  /** Comms by number; `undefined` before the pass. */
   get comms(): SampleComms | undefined {
     return this.#comms;
   }
 
-  /** Samples that count. */
+  /** Number of chosen samples. */
   get samples(): number {
     return this.totals.reduce((sum, { samples }) => sum + samples, 0);
   }
 
-  /** Where memory is asked for: samples whose event has data sources. */
+  /** Samples whose event has data sources, if memory accesses are counted. */
   get accesses(): number {
     return this.#accesses + (this.#access?.count ?? 0);
   }
 
-  /** Samples whose READ values are damaged or of no known event. */
+  /** Samples whose READ values are damaged or of an unknown event. */
   get leftOut(): number {
     return this.#leftOut + (this.#reads?.leftOut ?? 0);
   }
 
-  /** Whether a part of contexts is collected. */
+  /** Whether a column of contexts is collected. */
   collects(column: "comm" | "pid" | "tid" | "cpu" | "state" | "branch" | DetailColumn): boolean {
     switch (column) {
       case "comm":
@@ -224,7 +225,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     }
   }
 
-  /** Remembers the engine. */
+  /** Keeps the engine. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#comms = new SampleComms(engine);
@@ -236,13 +237,15 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     await this.described();
   }
 
-  /** Finds the tracepoints of the scheduler, and the texts of others, of a stream when they have come. */
+  /**
+   * Finds tracepoints of the scheduler and formats of others; in a stream, after they were read.
+   */
   async described(): Promise<void> {
     const { details, engine, weight } = this;
     const tracing = details?.has("trace") ? await engine.described.tracing() : undefined;
     if (details !== undefined && tracing !== undefined) {
       const { TracepointText } = await import("@perfdata/format/tracepoint");
-      // Names of functions are known after the last sample: addresses stay what they are.
+      // Addresses stay numbers, since names of functions are known after the last sample only.
       details.tracer = new TracepointText(tracing, () => undefined);
     }
     const isTime = isTimeWeight(weight);
@@ -270,11 +273,12 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     });
   }
 
-  /** Ends what is under way. */
+  /** Ends open intervals, and divides the sums. */
   async finish(): Promise<void> {
     this.#intervals?.finish();
     this.#histogram.seal();
-    // Whole numbers are added before they are divided: so sums have no fractions that depend on their order.
+    // Whole numbers are summed before they are divided, so that the result does not depend on their
+    // order.
     for (const [event, sums] of this.#byThreads.entries()) {
       const total = this.totals[event];
       if (sums === undefined || total === undefined) continue;
@@ -333,7 +337,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     this.#histogram.settle();
   }
 
-  /** Reads the names of cgroups where samples are taken in any order. */
+  /** Reads the names of cgroups, if samples are read in any order. */
   other(batch: RecordBatch, i: number): void {
     if (batch.type(i) !== PERF_RECORD_CGROUP) return;
     const start = batch.start(i);
@@ -356,7 +360,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   }
 
   /**
-   * Hands over the rows: samples with their times in order of these, relative to an origin, or sums.
+   * Returns the rows and removes them here: samples sorted by time, relative to an origin, or sums.
    *
    * @throws {Error} If it is called again.
    */
@@ -431,7 +435,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     this.#leftOut += part.leftOut;
   }
 
-  /** The number of a context, with the values that are asked for. */
+  /** The number of a context with the requested columns. */
   #context(
     run: Run,
     i: number,
@@ -450,7 +454,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     );
   }
 
-  /** Counts a time that a thread spent in a state. */
+  /** Counts a period that a thread spent in a state. */
   #spent(interval: ThreadInterval, state: number, from: number, to: number): void {
     const comms = this.#comms;
     if (comms === undefined || to <= from) return;
@@ -515,7 +519,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     else this.#keep(this.#timed, run, i, node, context, period);
   }
 
-  /** Keeps a sample as a row: with a whole number, so that the sum is right. */
+  /** Adds a sample as a row. Periods are rounded so that their sum is right. */
   #keep(
     timed: TimedRows,
     run: Run,
@@ -539,7 +543,10 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     );
   }
 
-  /** Counts the branches of a sample, as `iter_add_next_branch_entry` of tools/perf/util/hist.c does. */
+  /**
+   * Counts the branches of a sample, as `iter_add_next_branch_entry` of tools/perf/util/hist.c
+   * does.
+   */
   #countBranches(
     nodes: NodeTable,
     total: EventTotal,
@@ -562,7 +569,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     }
   }
 
-  /** Keeps a context switch: of a thread as it is called at that moment. */
+  /** Adds a context switch with the thread's present name. */
   #switch(run: Run, i: number): void {
     const type = run.type[i];
     const comms = this.#comms;

@@ -21,7 +21,7 @@ import {
 import { enlarge, intAt, uintAt } from "@perfdata/format/bytes";
 import { isGuestMode, type Run } from "@perfdata/session";
 
-/** 64-bit columns of samples that few recordings have, and rows are rarely grouped by. */
+/** 64-bit columns that few recordings have, and that rows are rarely grouped by. */
 export type DetailColumn =
   | "data_src"
   | "weight"
@@ -107,10 +107,10 @@ const LOW_16 = 0xffff;
 export class SampleDetails {
   /** Number of combinations. */
   count = 0;
-  /** Number of threads on a CPU at the next sample, if that is a column. */
+  /** Number of running threads at the next sample, if that is a column. */
   parallelism = 1;
   readonly #columns: readonly DetailColumn[];
-  /** Words of a combination: two for each column, the lower one first. */
+  /** Words per combination: two for each column, the lower one first. */
   readonly #size: number;
   readonly #masks: Int32Array;
   #words: Int32Array<ArrayBuffer>;
@@ -196,7 +196,7 @@ export class SampleDetails {
         lo = this.parallelism;
         hi = 0;
       } else if (column === "pmu") {
-        // Named by the event.
+        // The event has the name of the PMU.
         lo = number;
         hi = 0;
       } else if (column === "machine") {
@@ -230,7 +230,9 @@ export class SampleDetails {
     });
   }
 
-  /** A recorded value; for data sources, only the parts by which rows are grouped. */
+  /**
+   * Value of a column in a combination. For data sources, only the parts by which rows are grouped.
+   */
   value(number: number, column: DetailColumn): bigint {
     const at = number * this.#size + 2 * this.#columns.indexOf(column);
     const half = (word: number) => BigInt(intAt(this.#words, word) >>> 0);

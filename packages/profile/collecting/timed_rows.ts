@@ -3,7 +3,7 @@ import { checkMemory, floatAt, intAt } from "@perfdata/format/bytes";
 /** Number of values in a block of a column. */
 const BLOCK = 1 << 16;
 
-/** A column that grows without being copied; it is taken once. */
+/** A column that grows in blocks, without copying. Its values are taken once. */
 class BlockColumn<T extends Int32Array | Float64Array> {
   readonly #make: (length: number) => T;
   #blocks: T[] = [];
@@ -24,7 +24,7 @@ class BlockColumn<T extends Int32Array | Float64Array> {
     this.#last[this.#at++] = value;
   }
 
-  /** All values, in their order or another one; there are none after that. */
+  /** Returns all values, in their order or another one, and removes them. */
   take(length: number, order?: Int32Array): T {
     const all = this.#make(length);
     const blocks = this.#blocks;
@@ -44,31 +44,31 @@ class BlockColumn<T extends Int32Array | Float64Array> {
   }
 }
 
-/** Samples with their times, a row each, as they are sent to another thread. */
+/** Samples with their times, in the form for sending them to another thread. */
 export interface TimedPart {
-  /** Place or innermost stack, -1 for none. */
+  /** Place or innermost stack; -1 if the sample has none. */
   readonly node: Int32Array<ArrayBuffer>;
-  /** Event, command, process and thread. */
+  /** Context of the histogram: event, comm, process, thread and others. */
   readonly context: Int32Array<ArrayBuffer>;
-  /** CPU, -1 if it is not known. */
+  /** CPU, -1 if unknown. */
   readonly cpu: Int32Array<ArrayBuffer>;
-  /** Events it stands for. */
+  /** Period of the sample. */
   readonly period: Float64Array<ArrayBuffer>;
-  /** When, in ns: the upper half. */
+  /** Upper half of the time in ns. */
   readonly timeHi: Int32Array<ArrayBuffer>;
-  /** The lower half. */
+  /** Lower half. */
   readonly timeLo: Int32Array<ArrayBuffer>;
 }
 
 /** Samples in the order of their times. */
 export interface OrderedRows extends Omit<TimedPart, "timeHi" | "timeLo"> {
-  /** When, in ns from some origin. */
+  /** Time in ns from an origin. */
   readonly time: Float64Array<ArrayBuffer>;
 }
 
-/** Samples with their times. They are most of the memory of a profile, so that each is held once. */
+/** Samples with their times. They need most of the memory of a profile, so each is stored once. */
 export class TimedRows {
-  /** How many there are. */
+  /** Number of samples. */
   length: number = 0;
   readonly #node = new BlockColumn((length) => new Int32Array(length));
   readonly #context = new BlockColumn((length) => new Int32Array(length));
@@ -98,8 +98,8 @@ export class TimedRows {
   /**
    * Adds the rows of a part.
    *
-   * @param contexts By context of the part: its number here.
-   * @param nodes By node of the part: its number here.
+   * @param contexts Numbers here of the part's contexts.
+   * @param nodes Numbers here of the part's nodes.
    */
   join(part: TimedPart, contexts: Int32Array, nodes: Int32Array): void {
     const { node, context, cpu, period, timeHi, timeLo } = part;
@@ -116,14 +116,14 @@ export class TimedRows {
     }
   }
 
-  /** All rows, in the order in which they were added; there are none after that. */
+  /** Returns all rows in the order of their addition, and removes them. */
   part(): TimedPart {
     const { length } = this;
     const [timeHi, timeLo] = [this.#timeHi.take(length), this.#timeLo.take(length)];
     return { ...this.#take(undefined), timeHi, timeLo };
   }
 
-  /** All rows, in the order of their times, which are made relative to an origin; there are none after that. */
+  /** Returns all rows sorted by time, relative to an origin, and removes them. */
   inOrder(origin: bigint): OrderedRows {
     const [fromHi, fromLo] = [Number(origin >> 32n), Number(origin & 0xffff_ffffn)];
     const [timeHi, timeLo] = [this.#timeHi.take(this.length), this.#timeLo.take(this.length)];
@@ -153,10 +153,10 @@ export class TimedRows {
 }
 
 /**
- * The rows in the order of their times, which are whole numbers; rows of one time stay as they are.
- * `undefined` if they are in it.
+ * Sorts rows by time, which are whole numbers; rows of equal times keep their order. Returns
+ * `undefined` if the rows are sorted already.
  *
- * They are sorted by 16 bits at a time, the lowest first.
+ * It is a radix sort with digits of 16 bits, the lowest first.
  */
 export function orderOf(times: Float64Array): Int32Array | undefined {
   const { length } = times;

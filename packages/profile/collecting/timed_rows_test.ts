@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { orderOf, TimedRows } from "./timed_rows.ts";
 
-/** A time of day, which is no exact number. */
+/** A time of day, which is not exact as a double. */
 const ORIGIN = 1_700_000_000_000_000_009n;
 
-/** Whole numbers by chance, the same in each run. */
+/** Pseudo-random whole numbers, the same in each run. */
 function* numbers(most: number): Generator<number, never, void> {
   for (let state = 12345;;) {
     state = Math.imul(state, 1664525) + 1013904223 | 0;

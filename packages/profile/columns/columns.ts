@@ -12,7 +12,7 @@ export class IntColumn {
     this.#values[this.length++] = value;
   }
 
-  /** The values so far, seen in place. */
+  /** A view of the values so far. */
   array(): Int32Array<ArrayBuffer> {
     return this.#values.subarray(0, this.length);
   }
@@ -30,12 +30,12 @@ export class FloatColumn {
     this.#values[this.length++] = value;
   }
 
-  /** Adds to a value that is there. */
+  /** Adds to the value at an index. */
   add(at: number, value: number): void {
     this.#values[at] = floatAt(this.#values, at) + value;
   }
 
-  /** The values so far, seen in place. */
+  /** A view of the values so far. */
   array(): Float64Array<ArrayBuffer> {
     return this.#values.subarray(0, this.length);
   }

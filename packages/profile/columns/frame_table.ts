@@ -15,20 +15,22 @@ export class FrameTable {
   readonly #frameFunction = new IntColumn();
   readonly #frameFile = new IntColumn();
   readonly #frameLine = new IntColumn();
-  /** Frames with a line, by function and file, and line. */
+  /**
+   * Frames with a line, by function and file in `#inFile`, and by that and the line in `#atLine`.
+   */
   readonly #inFile = new NodeTable();
   readonly #atLine = new NodeTable();
-  /** Frame of each line that {@linkcode FrameTable.#atLine} has. */
+  /** Frame of each line in {@linkcode FrameTable.#atLine}. */
   readonly #lineFrames = new IntColumn();
-  /** By function: its frame without a line, -1 for none yet. */
+  /** Frame without a line by function; -1 before it is made. */
   readonly #bareFrames = new IntColumn();
 
   /**
    * The number of a frame.
    *
    * @param kind `FUNCTION_KIND` bits
-   * @param name the function; `""` if nothing names the code
-   * @param line 0 where it is not known
+   * @param name the function; `""` if the code has no name
+   * @param line 0 if unknown
    */
   frame(object: number, kind: number, name: string, file?: string, line = 0): number {
     const number = this.#function(object, kind, name);
@@ -70,7 +72,7 @@ export class FrameTable {
     return this.#frameFunction.length - 1;
   }
 
-  /** The columns of a profile that it fills. */
+  /** The columns of a profile that come from this table. */
   columns(): Pick<Profile, "files" | "functions" | "frames"> {
     return {
       files: this.#files,

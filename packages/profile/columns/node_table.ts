@@ -41,7 +41,7 @@ export class NodeTable {
     return added;
   }
 
-  /** What a node stands for. */
+  /** The value of a node. */
   item(node: number): number {
     return intAt(this.#item, node);
   }
@@ -60,12 +60,12 @@ export class NodeTable {
     }
   }
 
-  /** Parent of each node, -1 for a root; seen in place. */
+  /** A view of the parent of each node; -1 for a root. */
   parents(): Int32Array<ArrayBuffer> {
     return this.#parent.subarray(0, this.length);
   }
 
-  /** What each node stands for; seen in place. */
+  /** A view of the value of each node. */
   items(): Int32Array<ArrayBuffer> {
     return this.#item.subarray(0, this.length);
   }

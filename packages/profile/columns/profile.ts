@@ -4,13 +4,13 @@ import type { ThreadTable } from "./thread_table.ts";
 
 export { UNVERIFIED_MARK };
 
-/** Kind of a function, as bits: its level, and whether it was inlined where it was sampled. */
+/** Kind of a function, as bits: its level, and whether it was inlined at the sampled place. */
 export const FUNCTION_KIND = {
   /** Code of a process. */
   USER: 0,
   /** The kernel, its modules and BPF programs. */
   KERNEL: 1,
-  /** Made by a JIT compiler. */
+  /** Code of a JIT compiler. */
   JIT: 2,
   /** A guest or the hypervisor. */
   OTHER: 3,
@@ -22,21 +22,21 @@ export const FUNCTION_KIND = {
   UNVERIFIED: 8,
 } as const;
 
-/** An event whose samples a profile has. */
+/** An event of a profile. */
 export interface ProfileEvent {
   /** Its name, such as `cycles:u`. */
   readonly name: string;
   /** Unit of the periods: nanoseconds for clocks, `count` for others. */
   readonly unit: "nanoseconds" | "count";
-  /** The PMUs that counted it, if it was asked of several. */
+  /** The PMUs that counted it, if it was recorded for several. */
   readonly pmus?: readonly string[];
 }
 
 /** A thread that was sampled, under one of its names. */
 export interface ProfileThread {
-  /** Process; -1 if it is not known. */
+  /** Process; -1 if unknown. */
   readonly pid: number;
-  /** Thread; -1 if it is not known. */
+  /** Thread; -1 if unknown. */
   readonly tid: number;
   /** Its name while it was sampled. */
   readonly comm: string;
@@ -48,15 +48,15 @@ export interface ProfileObject {
   readonly name: string;
   /** Path, or the name in brackets. */
   readonly path: string;
-  /** Build id in lower-case hex, if it is known. */
+  /** Build id in lower-case hex, if known. */
   readonly buildId?: string;
 }
 
 /** Functions of a {@linkcode Profile}: a row each. */
 export interface FunctionColumns {
-  /** Names; `""` if nothing names the code. */
+  /** Names; `""` if the code has no name. */
   readonly name: readonly string[];
-  /** Object, -1 if nothing was mapped. */
+  /** Object; -1 if unmapped. */
   readonly object: Int32Array;
   /** {@linkcode FUNCTION_KIND} bits. */
   readonly kind: Uint8Array;
@@ -66,64 +66,70 @@ export interface FunctionColumns {
 export interface FrameColumns {
   /** The function. */
   readonly function: Int32Array;
-  /** Source file, -1 if it is not known. */
+  /** Source file; -1 if unknown. */
   readonly file: Int32Array;
-  /** Line, 0 if it is not known. */
+  /** Line; 0 if unknown. */
   readonly line: Int32Array;
 }
 
-/** Places of a {@linkcode Profile}: an address in an object, with the frames that are there. */
+/** Places of a {@linkcode Profile}: an address in an object, with its frames. */
 export interface PlaceColumns {
-  /** Object, -1 if nothing was mapped. */
+  /** Object; -1 if unmapped. */
   readonly object: Int32Array;
-  /** Address as the object's symbol table counts it. */
+  /** Address in the object, as in its symbol table. */
   readonly address: Float64Array;
-  /** First frame of each place in {@linkcode PlaceColumns.frames}; one more than there are places. */
+  /**
+   * Index of the first frame of each place in {@linkcode PlaceColumns.frames}, and the end of the
+   * last one.
+   */
   readonly start: Int32Array;
-  /** Frames, innermost first: what was inlined, then what it was inlined into. */
+  /** Frames, innermost first: inlined functions, then the function that they were inlined into. */
   readonly frames: Int32Array;
 }
 
-/** Stacks of a {@linkcode Profile}: a row is a place and the stack that it was called from. */
+/** Stacks of a {@linkcode Profile}: a row is a place and the stack of its caller. */
 export interface StackColumns {
-  /** The stack of the caller, a row before; -1 for the outermost one. */
+  /** The stack of the caller, in an earlier row; -1 for an outermost one. */
   readonly parent: Int32Array;
-  /** Where. */
+  /** The place. */
   readonly place: Int32Array;
 }
 
 /**
- * Samples of a {@linkcode Profile}. Either one row a sample, in order of time, with `time` and
- * `cpu`; or one row for samples that are alike, without these columns.
+ * Samples of a {@linkcode Profile}. Either a row per sample, sorted by time, with `time` and `cpu`;
+ * or a row for equal samples, without these columns.
  */
 export interface SampleColumns {
   /** Number of rows; the columns may be longer. */
   readonly length: number;
-  /** Innermost stack, -1 for a sample without one. */
+  /** Innermost stack; -1 without a stack. */
   readonly stack: Int32Array;
   /** Event. */
   readonly event: Uint16Array | Int32Array;
   /** Thread. */
   readonly thread: Int32Array;
-  /** How many samples the row stands for. */
+  /** Number of samples in the row. */
   readonly count: Float64Array | Uint8Array;
-  /** Sum of their periods. */
+  /** Sum of the periods. */
   readonly period: Float64Array;
   /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time?: Float64Array;
-  /** CPU, -1 if it is not known. */
+  /** CPU; -1 if unknown. */
   readonly cpu?: Int32Array;
-  /** The PMU among {@linkcode ProfileEvent.pmus} of the event; only if an event was asked of several. */
+  /**
+   * Index of the PMU in {@linkcode ProfileEvent.pmus} of the event, if an event was recorded for
+   * several PMUs.
+   */
   readonly pmu?: Uint8Array;
 }
 
-/** A change of what a thread does, which some formats show as a marker. */
+/** A context switch of a thread, which some formats show as a marker. */
 export interface ProfileSwitch {
   /** Thread. */
   readonly thread: number;
   /** Time in nanoseconds, relative to {@link Profile.epoch}. */
   readonly time: number;
-  /** CPU, -1 if it is not known. */
+  /** CPU; -1 if unknown. */
   readonly cpu: number;
   /** Whether the thread left the CPU. */
   readonly out: boolean;
@@ -132,7 +138,7 @@ export interface ProfileSwitch {
 }
 
 /**
- * A profile with names: what call trees, pictures and the formats of other tools are made from.
+ * A profile with names, from which call trees, pictures and the formats of other tools are made.
  *
  * @example
  * ```ts
@@ -166,26 +172,26 @@ export interface Profile {
   /** The samples. */
   readonly samples: SampleColumns;
   /**
-   * The time of the recording's clock, in nanoseconds, that the profile's times are relative to: 0 if they
-   * fit into a double, as those of a clock that began with the machine do; that of the first sample where they
-   * do not, as those of CLOCK_REALTIME.
+   * Time of the recording's clock in ns that the profile's times are relative to. It is 0 if times
+   * are exact as doubles, as for a clock that starts with the machine. Otherwise it is the time of
+   * the first sample, as for CLOCK_REALTIME.
    */
   readonly epoch: bigint;
-  /** Times of the first and the last sample in nanoseconds, relative to the epoch, where samples have times. */
+  /** Times of the first and last sample in ns, relative to the epoch, if samples have times. */
   readonly span?: readonly [number, number];
-  /** Context switches, in order of time; empty where none were recorded. */
+  /** Context switches, in order of time; empty if they were not recorded. */
   readonly switches: readonly ProfileSwitch[];
-  /** What was recorded: a command, a file. */
+  /** Description of the recording: a command or a file. */
   readonly title: string;
-  /** How far names and stacks can be trusted, in one line. */
+  /** Trust in names and stacks, in one line. */
   readonly trust: string;
-  /** What is missing of times without a CPU, and how to record it: a line each. */
+  /** Missing data about times without a CPU, with commands to record it: a line each. */
   readonly notes?: readonly string[] | undefined;
 }
 
 /** Samples and periods. */
 export interface ProfileTotal {
-  /** How many samples. */
+  /** Number of samples. */
   samples: number;
   /** Sum of their periods. */
   period: number;
@@ -204,8 +210,8 @@ export function totals({ events, samples }: Pick<Profile, "events" | "samples">)
 }
 
 /**
- * The name by which a function is known: `[libc.so.6]` for code of that object that nothing names,
- * `[unknown]` where nothing was mapped.
+ * The displayed name of a function: `[libc.so.6]` for code of that object without a name,
+ * `[unknown]` for unmapped code.
  */
 export function functionName({ functions, objects }: Profile, number: number): string {
   const name = functions.name[number] ?? "";
@@ -213,7 +219,7 @@ export function functionName({ functions, objects }: Profile, number: number): s
   return unnamedCode(objects[functions.object[number] ?? -1]);
 }
 
-/** The name that stands for code of an object that nothing names. */
+/** The displayed name of an object's code that has no name. */
 export function unnamedCode(object: ProfileObject | undefined): string {
   const name = object?.name ?? "unknown";
   return name.startsWith("[") ? name : `[${name}]`;
@@ -224,7 +230,9 @@ export function functionNames(profile: Profile): string[] {
   return profile.functions.name.map((_, number) => functionName(profile, number));
 }
 
-/** A name as tables for people show it: with a mark if `verified` is `false`. No other output has the mark. */
+/**
+ * A name in tables for people: with a mark if `verified` is `false`. No other output has the mark.
+ */
 export function markedName(
   { name, verified }: { readonly name: string; readonly verified?: false },
 ): string {
@@ -242,12 +250,12 @@ export const PROFILE_WEIGHTS: readonly ["period", "latency", "off-cpu", "wall"] 
 /** The weight that a profile counts. */
 export type ProfileWeight = typeof PROFILE_WEIGHTS[number];
 
-/** The weight with a name; `undefined` if there is none. */
+/** The weight with a name; `undefined` if the name is not one. */
 export function profileWeight(text: string | null | undefined): ProfileWeight | undefined {
   return PROFILE_WEIGHTS.find((weight) => weight === text);
 }
 
-/** Whether times of threads count, and not samples. */
+/** Whether times of threads are counted, not samples. */
 export function isTimeWeight(weight: ProfileWeight): weight is "off-cpu" | "wall" {
   return weight === "off-cpu" || weight === "wall";
 }

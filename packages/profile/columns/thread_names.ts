@@ -1,15 +1,18 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { Profile, ProfileThread } from "./profile.ts";
 
-/** Names of processes or of threads, by their numbers. */
+/** Names of processes or threads, by id. */
 export interface NamesById {
-  /** The name of each. */
+  /** The name of each id. */
   readonly name: ReadonlyMap<number, string>;
-  /** Other names that it had while it was sampled, in the order of the threads; only of those that had several. */
+  /**
+   * Other names of an id while it was sampled, in the order of the threads. Only ids with several
+   * names are in it.
+   */
   readonly others: ReadonlyMap<number, readonly string[]>;
 }
 
-/** The names of the processes and of the threads of a profile. */
+/** The names of the processes and threads of a profile. */
 export interface ThreadNames {
   /** By process. */
   readonly processes: NamesById;
@@ -18,11 +21,11 @@ export interface ThreadNames {
 }
 
 /**
- * One name for each process and for each thread of a profile.
+ * Chooses one name for each process and each thread of a profile.
  *
- * A thread has the name under which most of its samples were taken, of all events; the last one of several
- * with as many. A process has the name of its main thread; if that has no sample, the name under which most of
- * the samples of the process were taken.
+ * A thread has the name with most of its samples, of all events; of several with equally many, the
+ * last one. A process has the name of its main thread. If that has no sample, it has the name with
+ * most of the process's samples.
  *
  * @example
  * ```ts
@@ -54,13 +57,13 @@ export function threadNames(
   };
 }
 
-/** The names of the threads that have an id; of a process those of its main thread, if it has one. */
+/** The names by id. A process has the names of its main thread, if that was sampled. */
 function namesBy(
   by: "pid" | "tid",
   threads: Pick<Profile["threads"], "length" | "at">,
   counts: Float64Array,
 ): NamesById {
-  // By id the last of its threads, and by thread the one before it that has the same id.
+  // The last thread by id, and the previous thread with the same id by thread.
   const lastOf = new Map<number, number>();
   const before = new Int32Array(threads.length);
   for (let number = 0; number < threads.length; number++) {
@@ -80,7 +83,7 @@ function namesBy(
       hasMain = isMain;
       sums.set(comm, (sums.get(comm) ?? 0) + floatAt(counts, number));
     }
-    // The newest names are first, and stay so among those with as many samples.
+    // The newest names are first, and remain so among names with equally many samples.
     const [[name] = [""]] = [...sums].sort(([, a], [, b]) => b - a);
     names.name.set(id, name);
     if (sums.size === 1) continue;

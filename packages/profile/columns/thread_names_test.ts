@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { ProfileBuilder } from "../collecting/profile_builder.ts";
 import { threadNames } from "./thread_names.ts";
 
-/** The names of a profile that has so many samples of an event for each process, thread and name. */
+/** The names of a profile. Each row has process, thread, name, number of samples, and the event. */
 function named(...rows: readonly (readonly [number, number, string, number, number?])[]) {
   const builder = new ProfileBuilder({
     events: [{ name: "cpu-clock", unit: "nanoseconds" }, { name: "page-faults", unit: "count" }],
@@ -38,7 +38,7 @@ Deno.test("threadNames: a process that execs at its end keeps the name of most o
 });
 
 Deno.test("threadNames: a renamed thread has its own name, the process that of its main thread", () => {
-  // The main thread has few samples, and those of another event.
+  // The main thread has few samples, of another event.
   const rows = [
     [29880, 29885, "app", 1],
     [29880, 29880, "app", 1, 1],

@@ -20,14 +20,14 @@ import type { ProfileThread } from "./profile.ts";
  * ```
  */
 export class ThreadTable implements Iterable<ProfileThread> {
-  /** Processes of threads: pairs. */
+  /** Pairs of process and thread. */
   readonly #ids = new NodeTable();
-  /** Threads: a pair with a name. */
+  /** Pairs of such a pair and a name. */
   readonly #named = new NodeTable();
   readonly #comms: string[] = [];
   readonly #commNumbers = new Map<string, number>();
 
-  /** How many there are. */
+  /** Number of threads. */
   get length(): number {
     return this.#named.length;
   }
@@ -35,9 +35,9 @@ export class ThreadTable implements Iterable<ProfileThread> {
   /**
    * The number of a thread; it is added if it is new.
    *
-   * @param pid Its process; -1 if it is not known.
-   * @param tid The thread; -1 if it is not known.
-   * @param comm Its name; without one it goes by its number.
+   * @param pid Its process; -1 if unknown.
+   * @param tid The thread; -1 if unknown.
+   * @param comm Its name; by default, the name is `:tid`.
    */
   add(pid: number, tid: number, comm?: string): number {
     let number = -1;
@@ -48,12 +48,12 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return this.#named.node(this.#ids.node(pid, tid), number);
   }
 
-  /** Process of a thread; -1 if it is not known. */
+  /** Process of a thread; -1 if unknown. */
   pid(thread: number): number {
     return intAt(this.#ids.parents(), intAt(this.#named.parents(), thread));
   }
 
-  /** Number of a thread; -1 if it is not known. */
+  /** Thread id of a thread; -1 if unknown. */
   tid(thread: number): number {
     return intAt(this.#ids.items(), intAt(this.#named.parents(), thread));
   }
@@ -63,14 +63,14 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return this.#comms[intAt(this.#named.items(), thread)] ?? `:${this.tid(thread)}`;
   }
 
-  /** A thread as one value; `undefined` if there is none of that number. */
+  /** A thread as an object; `undefined` if the number is out of range. */
   at(thread: number): ProfileThread | undefined {
     return thread >= 0 && thread < this.length
       ? { pid: this.pid(thread), tid: this.tid(thread), comm: this.comm(thread) }
       : undefined;
   }
 
-  /** A number of each thread. */
+  /** Calls `of` for each thread; returns the results by thread. */
   numbers(of: (thread: ProfileThread) => number): Int32Array<ArrayBuffer> {
     const found = new Int32Array(this.length);
     let number = 0;
@@ -78,15 +78,15 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return found;
   }
 
-  /** As JSON: a list of threads. */
+  /** The threads as a JSON list. */
   toJSON(): ProfileThread[] {
     return [...this];
   }
 
-  /** All of them, in the order of their numbers. */
+  /** Yields all threads in the order of their numbers. */
   *[Symbol.iterator](): Generator<ProfileThread, void, void> {
     for (let thread = 0; thread < this.length; thread++) {
-      // What is made of each may take memory, and there may be a million.
+      // Consumers may allocate memory for each of a million threads.
       if ((thread & 0xfff) === 0xfff) checkMemory();
       yield this.at(thread) as ProfileThread;
     }

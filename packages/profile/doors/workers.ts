@@ -1,6 +1,6 @@
-// Uses Deno's API, or opens what does; everything else in this package runs in any JavaScript runtime.
+// Uses Deno's API, directly or by imports; the rest of this package runs in any JavaScript runtime.
 /**
- * Profiles that several threads collect, on Deno.
+ * Collecting profiles with several threads, on Deno.
  *
  * @module
  */

@@ -1,19 +1,20 @@
 import { chooseEvent } from "../views/chosen_event.ts";
 import { functionNames, type Profile } from "../columns/profile.ts";
 
-/** Profiles as they can be compared, and what was changed for that. */
+/** Comparable profiles, with the changes that were necessary. */
 export interface ComparableProfiles {
   /** The profiles, in their order. */
   readonly profiles: Profile[];
-  /** By profile: the event that is compared with the wanted one, if it has another name. */
+  /** Name of the compared event of each profile, if it differs from the requested one. */
   readonly events: (string | undefined)[];
-  /** Whether functions have lost their objects, since those of one profile have none. */
+  /** Whether objects of functions were removed, because one profile has no objects. */
   readonly byNameAlone: boolean;
 }
 
 /**
- * Makes profiles comparable, of which some are of other tools: the main event of a profile that has not the wanted
- * one goes by its name, and functions are compared without their objects if a profile has no objects at all.
+ * Makes profiles comparable, some of which come from other tools. If a profile lacks the requested
+ * event, its main event gets that name. If a profile has no objects, functions of all profiles lose
+ * theirs.
  */
 export function comparable(profiles: readonly Profile[], event: string): ComparableProfiles {
   const byNameAlone = profiles.some(({ objects }) => objects.length === 0);
@@ -37,7 +38,7 @@ function mainEvent(profile: Profile): number {
   return Math.max(0, profile.events.findIndex(({ name }) => name === main));
 }
 
-/** A profile whose functions go by their names alone. */
+/** The profile without objects, so that functions are identified by name only. */
 function withoutObjects(profile: Profile): Profile {
   const { functions, places } = profile;
   return {

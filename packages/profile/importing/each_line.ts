@@ -2,13 +2,14 @@ import { type ByteSource, ForwardReader, PerfDataError } from "@perfdata/format/
 
 /** Bytes of text that are decoded at once. */
 const PIECE = 1 << 20;
-/** Letters of a line, at most: a call chain of thousands of long names has less. */
+/** Maximum characters of a line; a call chain of thousands of long names has fewer. */
 const LONGEST_LINE = 1 << 24;
 
 /**
- * Calls `take` with each line of a text and its number, from 1. Bytes that are not UTF-8 become U+FFFD.
+ * Calls `take` with each line of a text and its number, from 1. Bytes that are not UTF-8 become
+ * U+FFFD.
  *
- * @throws {PerfDataError} If a line is longer than 16 million letters.
+ * @throws {PerfDataError} If a line is longer than 16 million characters.
  */
 export async function eachLine(
   source: ByteSource,

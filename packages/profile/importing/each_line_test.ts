@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { bytesSource, PerfDataError, type StreamSource } from "@perfdata/format/bytes";
 import { eachLine } from "./each_line.ts";
 
-/** A stream that gives `step` bytes at once. */
+/** A stream that returns `step` bytes per read. */
 function steps(bytes: Uint8Array, step: number): StreamSource {
   let at = 0;
   return {

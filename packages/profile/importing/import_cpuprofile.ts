@@ -5,7 +5,7 @@ import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
 import { ImportedTrust, type ImportOptions, objectOf } from "./imported.ts";
 import { wholeInput } from "./whole_input.ts";
 
-/** A node of the tree of calls, checked. */
+/** A validated node of the call tree. */
 interface Node {
   readonly id: number;
   readonly name: string;
@@ -43,7 +43,10 @@ function listOf(fields: Fields, name: string): readonly unknown[] {
   return list;
 }
 
-/** Adds the stacks of all nodes; by id: the stack, -1 for the root, and whether it has callers. */
+/**
+ * Adds the stacks of all nodes. Returns by id the stack (-1 for the root), and whether it has
+ * callers.
+ */
 function addNodes(
   builder: ProfileBuilder,
   nodes: readonly Node[],
@@ -89,9 +92,9 @@ function addNodes(
 }
 
 /**
- * Imports a `.cpuprofile`, as Chrome, Node and Deno write it. A sample stands for the time until the next one.
+ * Imports a `.cpuprofile` of Chrome, Node or Deno. A sample counts for the time until the next one.
  *
- * @throws {PerfDataError} If it is not one, or damaged.
+ * @throws {PerfDataError} If the input is not a `.cpuprofile`, or damaged.
  */
 export async function importCpuprofile(
   source: ByteSource,

@@ -18,12 +18,12 @@ interface ScriptHeader {
   readonly pid: number;
   readonly tid: number;
   readonly cpu: number;
-  /** Undefined if the text has no times. */
+  /** `undefined` if the text has no times. */
   readonly seconds: number | undefined;
   readonly nanoseconds: number;
-  /** Undefined if the text has no periods. */
+  /** `undefined` if the text has no periods. */
   readonly period: number | undefined;
-  /** Undefined if the text has no events. */
+  /** `undefined` if the text has no events. */
   readonly event: string | undefined;
   /** Text behind the event: the code of a sample without callers, or the fields of a tracepoint. */
   readonly rest: string;
@@ -39,13 +39,13 @@ interface ScriptFrame {
   readonly isInlined: boolean;
 }
 
-/** The time of a header is within so many letters. */
+/** The time of a header is within this many characters. */
 const HEADER_LETTERS = 512;
 const TIME = /^(\d{1,12})\.(\d{3,9})$/;
 const THREAD = /^(-?\d{1,10})(?:\/(-?\d{1,10}))?$/;
 const CPU = /^\[(\d{1,9})\]$/;
 
-/** Parses the first line of a sample; `undefined` if a line is another one. */
+/** Parses the first line of a sample; `undefined` if the line is not one. */
 export function scriptHeader(line: string): ScriptHeader | undefined {
   const end = Math.min(line.length, HEADER_LETTERS);
   let colon = line.indexOf(":");
@@ -151,7 +151,10 @@ function frameOf(text: string): ScriptFrame | undefined {
   };
 }
 
-/** Where the bracket opens that the last letter closes, if a space or nothing is before it. */
+/**
+ * Index of the bracket that the last character closes, if it is at the start or after a space; -1
+ * otherwise.
+ */
 function openingBracket(text: string): number {
   let depth = 0;
   for (let i = text.length - 1; i >= 0; i--) {
@@ -161,7 +164,7 @@ function openingBracket(text: string): number {
   return -1;
 }
 
-/** A name without `+0x…` at its end. */
+/** The name without `+0x…` at its end. */
 function withoutOffset(text: string): string {
   const at = text.lastIndexOf("+0x");
   return at > 0 && /^[0-9a-f]+$/.test(text.slice(at + 3)) ? text.slice(0, at) : text;
@@ -174,7 +177,10 @@ function addressOf(digits: string): number {
   );
 }
 
-/** Whether the code of a sample is on its first line: perf prints it in a column of 16 digits. */
+/**
+ * The code of a sample on its first line, where perf prints it in a column of 16 digits;
+ * `undefined` if there is none.
+ */
 function inlineFrame(rest: string): ScriptFrame | undefined {
   const [column = ""] = /^ +[0-9a-f]{1,16}(?= )/.exec(rest) ?? [];
   return column.length > 16 ? scriptFrame(rest) : undefined;
@@ -228,7 +234,7 @@ class ScriptReader {
         return;
       }
       if (/^\s/.test(line) && this.#frames.length > 0) {
-        // The source line of the frame before.
+        // The source line of the previous frame.
         this.#frames[this.#frames.length - 1] += `\n${line}`;
         return;
       }
@@ -241,7 +247,7 @@ class ScriptReader {
     const frames = this.#frames;
     this.#header = undefined;
     this.#frames = [];
-    // Other records that perf prints on request.
+    // Other records, which perf prints on request.
     if (header === undefined || header.event?.startsWith("PERF_RECORD_") === true) return;
     if (/^ *PERF_RECORD_/.test(header.rest)) return;
     this.#samples++;
@@ -260,11 +266,11 @@ class ScriptReader {
     });
   }
 
-  /** The stack of a chain, and its innermost place; -1 if there is none. */
+  /** The stack of a chain, and its innermost place; -1 for an empty chain. */
   #stack(frames: readonly string[]): [stack: number, place: number] {
     let [stack, place] = [-1, -1];
     for (let end = frames.length; end > 0;) {
-      // Functions that were inlined are before the one that they were inlined into.
+      // Inlined functions are before the function that they were inlined into.
       let start = end - 1;
       while (start > 0 && frames[start - 1]?.includes("(inlined)") === true) start--;
       const lines = end - start === 1 ? frames[start] ?? "" : frames.slice(start, end).join("\n\n");
@@ -326,9 +332,9 @@ function sourceLine(text: string | undefined): { file?: string; line?: number } 
 }
 
 /**
- * Imports the text that `perf script` prints, or `perfdata script`.
+ * Imports the text of `perf script` or `perfdata script`.
  *
- * @throws {PerfDataError} If there is no sample in it.
+ * @throws {PerfDataError} If the text has no samples.
  */
 export async function importPerfScript(
   source: ByteSource,

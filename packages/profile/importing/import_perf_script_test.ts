@@ -23,7 +23,7 @@ Deno.test("scriptHeader: the columns that perf prints give the fields of a sampl
     ...{ ...plain, ...time, comm: "1 2", cpu: 0 },
     ...{ event: "sched:sched_switch", rest: " prev_comm=x: 4" },
   });
-  // Without an event, the address follows.
+  // Without an event, the address comes next.
   assertEquals(of("a 7 1.000000005:   55d0c3b2b139 std::f() (/bin/a)")?.event, undefined);
   assertEquals(of("a 7 1.000000005: 12345678 f (/bin/a)")?.period, undefined);
 });

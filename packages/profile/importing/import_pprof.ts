@@ -24,7 +24,7 @@ const LOCATION = { id: 1, mapping: 2, address: 3, line: 4 };
 const LINE = { function: 1, line: 2 };
 const FUNCTION = { id: 1, name: 2, systemName: 3, filename: 4 };
 
-/** Keys of labels by which tools give the number or name of a thread. */
+/** Keys of labels for the number or name of a thread, by tool. */
 const LABELS: Readonly<Record<string, "pid" | "tid" | "cpu" | "comm">> = {
   pid: "pid",
   "process id": "pid",
@@ -39,15 +39,15 @@ const LABELS: Readonly<Record<string, "pid" | "tid" | "cpu" | "comm">> = {
   thread_name: "comm",
 };
 
-/** Values of samples that are one event: the number of samples, and the sum. */
+/** Positions of an event among the values of samples: the number of samples, and the sum. */
 interface EventValues {
-  /** Position of the number among the values; -1 if there is none. */
+  /** Position of the number; -1 if the event has only a sum. */
   readonly count: number;
   /** Position of the sum. */
   readonly period: number;
 }
 
-/** Types of values, as events. */
+/** Converts types of values to events. */
 export function valueEvents(
   types: readonly { readonly type: string; readonly unit: string }[],
 ): { readonly events: ProfileEvent[]; readonly values: EventValues[] } {
@@ -56,7 +56,7 @@ export function valueEvents(
   for (let i = 0; i < types.length; i++) {
     const [here, next] = [types[i], types[i + 1]];
     if (here === undefined) continue;
-    // A number of samples or objects is followed by what they sum up to: `samples` and `cpu`.
+    // A number of samples or objects is followed by its sum: `samples` and `cpu`.
     const isCount = here.unit === "count" && next !== undefined &&
       (here.type === "samples" || here.type === `${next.type}_samples` || next.unit !== "count");
     const { type, unit } = isCount ? next : here;
@@ -71,7 +71,7 @@ export function valueEvents(
   return { events, values };
 }
 
-/** Types of values, at most; a heap profile of Go has four. */
+/** Maximum number of types; a heap profile of Go has four. */
 const MOST_TYPES = 256;
 
 /** An object, with its number in the profile, and the level of its functions. */
@@ -81,13 +81,13 @@ interface PprofObject {
   readonly kind: number;
 }
 
-/** A message within the profile. */
+/** The bytes of a message in the profile. */
 interface Part {
   readonly start: number;
   readonly end: number;
 }
 
-/** Reads a profile: first all that samples refer to, then the samples. */
+/** Reads a profile: first the tables that samples refer to, then the samples. */
 class PprofReader {
   readonly #bytes: Uint8Array;
   readonly #options: ImportOptions;
@@ -100,7 +100,7 @@ class PprofReader {
   readonly #locations = new Map<string, Part>();
   readonly #functions = new Map<string, Part>();
   #program: Part | undefined;
-  /** What was decoded once: a sample, location or line only refers to it, and there may be millions. */
+  /** Cache of decoded texts, objects and places, which millions of samples may refer to. */
   readonly #texts: (string | undefined)[] = [];
   readonly #objects = new Map<string, PprofObject>();
   readonly #called = new Map<string, { readonly name: string; readonly file: string }>();
@@ -288,7 +288,7 @@ class PprofReader {
     return path.slice(path.lastIndexOf("/") + 1) || "[unnamed]";
   }
 
-  /** The id of a message. */
+  /** The id in a message. */
   #id({ start, end }: Part, field: number): string {
     const reader = new MessageReader(this.#bytes, start, end);
     let id = "0";
@@ -296,7 +296,7 @@ class PprofReader {
     return id;
   }
 
-  /** The numbers of a message, by field. */
+  /** The numbers in a message, by field. */
   #numbers({ start, end }: Part): Map<number, number> {
     const reader = new MessageReader(this.#bytes, start, end);
     const numbers = new Map<number, number>();
@@ -318,17 +318,17 @@ class PprofReader {
   }
 }
 
-/** The number of a field as a text that no other number has. */
+/** The number of a field as a unique text. */
 function key({ high, low, number }: MessageReader): string {
   return high < 0x20_0000 ? String(number) : `${high}:${low}`;
 }
 
 /**
- * Imports a profile of pprof (`profile.proto` of github.com/google/pprof) that is not packed.
+ * Imports an uncompressed profile of pprof (`profile.proto` of github.com/google/pprof).
  *
- * Values are events: a number of samples or objects and the sum that follows it are one.
+ * Values are events. A number of samples or objects and its sum, which follows it, are one event.
  *
- * @throws {PerfDataError} If it is damaged.
+ * @throws {PerfDataError} If the profile is damaged.
  */
 export async function importPprof(source: ByteSource, options: ImportOptions): Promise<Profile> {
   return new PprofReader(await wholeInput(source, options.progress), options).profile();

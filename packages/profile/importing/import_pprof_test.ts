@@ -24,7 +24,10 @@ const STRINGS = [
   ...["thread name", "worker", "tid", "[demo]", "[kernel.kallsyms]", "sys"],
 ].map((value) => text(6, value));
 
-/** Two values: samples and cpu; samples before all that they refer to, as Go may write them. */
+/**
+ * Two values: samples and cpu. Samples are before the tables that they refer to, as Go may write
+ * them.
+ */
 const PARTS = [
   int(9, 1_700_000_000_000_000_000n),
   part(1, int(1, 1), int(2, 2)),
@@ -68,7 +71,7 @@ Deno.test("importPprof: samples, inlined lines, labels, and negative values", as
     `cpu; worker -1/8; 1; ${2 ** 53 - 1}; [demo]@demo`,
     "cpu; demo -1/-1; -2; -20; [demo]@demo > sys@[kernel.kallsyms]/1",
   ]);
-  // The name that exports write for code without a name is none.
+  // The name that exports write for code without a name is imported as no name.
   assertEquals(profile.functions.name.includes(""), true);
   assertEquals([...profile.places.address].includes(-0x7f00_0000), true);
   const chosen = await imported(PARTS, { filter: { tids: new Set([8]) } });
@@ -129,7 +132,7 @@ Deno.test("importPprof: damage throws with the offset", async () => {
     const error = await assertRejects(() => imported(parts), PerfDataError, message);
     if (/^(field|a number|a field)/.test(message)) assert(error.offset !== undefined, message);
   }
-  // Fields of fixed size, and fields that nobody knows, are skipped.
+  // Fields of fixed size and unknown fields are skipped.
   const more = [...PARTS, [99 << 3 & 0x7f | 0x81, 0x06, ...Array(8).fill(1)], [0x7d, 1, 2, 3, 4]];
   assertEquals(importedLines(await imported(more)).length, 3);
 });

@@ -10,7 +10,7 @@ export type ImportedKind = Extract<FileKind, "perf script" | "folded" | "pprof" 
 
 type Importer = (source: ByteSource, options: ImportOptions) => Promise<Profile>;
 
-/** All importers; each is loaded if it is needed. */
+/** All importers, each loaded on demand. */
 const IMPORTERS: Readonly<Record<ImportedKind, () => Promise<Importer>>> = {
   "perf script": async () => (await import("./import_perf_script.ts")).importPerfScript,
   folded: async () => (await import("./import_folded.ts")).importFolded,
@@ -18,13 +18,13 @@ const IMPORTERS: Readonly<Record<ImportedKind, () => Promise<Importer>>> = {
   cpuprofile: async () => (await import("./import_cpuprofile.ts")).importCpuprofile,
 };
 
-/** Bytes from which {@linkcode importedKind} tells kinds: several lines of deep stacks. */
+/** Number of bytes that {@linkcode importedKind} needs: several lines of deep stacks. */
 export const IMPORTED_KIND_BYTES: number = 1 << 16;
 
 /**
- * The kind of a profile of another tool; `undefined` if a file is another one.
+ * The kind of another tool's profile; `undefined` for other files.
  *
- * @param start Its first {@linkcode IMPORTED_KIND_BYTES} bytes, unpacked.
+ * @param start Its first {@linkcode IMPORTED_KIND_BYTES} bytes, uncompressed.
  */
 export function importedKind(start: Uint8Array): ImportedKind | undefined {
   const kind = fileKind(start);
@@ -32,9 +32,10 @@ export function importedKind(start: Uint8Array): ImportedKind | undefined {
 }
 
 /**
- * Imports a profile of another tool: text of `perf script`, folded stacks, pprof, or a `.cpuprofile`.
+ * Imports a profile of another tool: text of `perf script`, folded stacks, pprof, or a
+ * `.cpuprofile`.
  *
- * @param source All of it, unpacked.
+ * @param source The whole input, uncompressed.
  * @throws {PerfDataError} If it is damaged, with the line or the offset.
  *
  * @example

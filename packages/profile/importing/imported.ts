@@ -2,23 +2,23 @@ import { mapKind } from "@perfdata/symbols/resolver";
 import { percent, shortName } from "@perfdata/session";
 import { FUNCTION_KIND, type ProfileEvent, type ProfileObject } from "../columns/profile.ts";
 
-/** How a profile of another tool is imported. */
+/** Options for importing a profile. */
 export interface ImportOptions {
   /** Name of the input. */
   readonly title: string;
   /** Whether each sample keeps its time, if the input has times. */
   readonly timed?: boolean;
-  /** Numbers of the processes, threads and CPUs whose samples count: all without it. */
+  /** Processes, threads and CPUs whose samples count; all by default. */
   readonly filter?: {
     readonly pids?: ReadonlySet<number> | undefined;
     readonly tids?: ReadonlySet<number> | undefined;
     readonly cpus?: ReadonlySet<number> | undefined;
   };
-  /** Called with the bytes that were read since the call before. */
+  /** Called with the bytes that were read since the last call. */
   readonly progress?: ((bytes: number) => void) | undefined;
 }
 
-/** Whether a sample is chosen; a number that is not known (-1) is in no list. */
+/** Whether a sample passes the filter; an unknown number (-1) never does. */
 export function isChosen(
   { filter }: ImportOptions,
   pid: number,
@@ -30,15 +30,15 @@ export function isChosen(
       filter.cpus?.has(cpu) !== false;
 }
 
-/** Code, as the path of its object describes it. */
+/** The object of code, from its path. */
 export interface ImportedObject {
-  /** The object; `undefined` if nothing was mapped. */
+  /** The object; `undefined` if unmapped. */
   readonly object: ProfileObject | undefined;
   /** Level of its functions, one of `FUNCTION_KIND`. */
   readonly kind: number;
 }
 
-/** The object with a path, as a mapping or a program that printed it has it. */
+/** The object with a path from a mapping or from printed output. */
 export function objectOf(path: string, buildId = ""): ImportedObject {
   const kind = mapKind(path);
   const isKernel = kind === "kernel" || kind === "module" || kind === "bpf" ||
@@ -60,7 +60,7 @@ export function objectOf(path: string, buildId = ""): ImportedObject {
   };
 }
 
-/** Events by name, in the order in which they occur. */
+/** Events by name, in order of appearance. */
 export class ImportedEvents {
   /** The events. */
   readonly list: ProfileEvent[] = [];
@@ -77,7 +77,7 @@ export class ImportedEvents {
   }
 }
 
-/** Counts how many samples have a name and callers. */
+/** Counts samples with a name and with callers. */
 export class ImportedTrust {
   #samples = 0;
   #named = 0;
@@ -90,7 +90,7 @@ export class ImportedTrust {
     if (hasCallers) this.#callers += count;
   }
 
-  /** The line about the profile, with what the format cannot say. */
+  /** The line about trust, with the data that the format lacks. */
   text(format: string, unknown: readonly string[]): string {
     return [
       format,

@@ -4,10 +4,13 @@ const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
-/** Bits of a varint that are a number: ten bytes have more. */
+/** Maximum number of bits in a varint; ten bytes have more. */
 const NUMBER_BITS = 64;
 
-/** Reads the fields of a protobuf message one after the other, and checks that they are within it. */
+/**
+ * Reads the fields of a protobuf message one after the other, and checks that they are inside of
+ * it.
+ */
 export class MessageReader {
   /** Number of the field. */
   field = 0;
@@ -17,9 +20,9 @@ export class MessageReader {
   low = 0;
   /** Upper half of the number. */
   high = 0;
-  /** First byte of the text or message. */
+  /** Offset of the text or message. */
   start = 0;
-  /** First byte after it. */
+  /** Offset after its last byte. */
   end = 0;
   readonly #bytes: Uint8Array;
   readonly #limit: number;
@@ -33,9 +36,9 @@ export class MessageReader {
   }
 
   /**
-   * Reads a field; `false` at the end of the message. Fields of fixed size are skipped.
+   * Reads a field; returns `false` at the end of the message. Skips fields of fixed size.
    *
-   * @throws {PerfDataError} If the field exceeds the message, or is none.
+   * @throws {PerfDataError} If the field exceeds the message, or is invalid.
    */
   next(): boolean {
     while (this.#at < this.#limit) {
@@ -64,13 +67,13 @@ export class MessageReader {
     return false;
   }
 
-  /** The number; from 2^53 on, the next one that a double can be. */
+  /** The number; from 2^53 on, rounded. */
   get number(): number {
     // deno-lint-ignore perfdata/halves -- sizes and ids, which are compared
     return this.high * 0x1_0000_0000 + this.low;
   }
 
-  /** The number as one that can be negative. */
+  /** The number as a signed one. */
   get signed(): number {
     // deno-lint-ignore perfdata/halves -- values that are summed up
     return (this.high | 0) * 0x1_0000_0000 + this.low;

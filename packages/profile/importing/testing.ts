@@ -1,4 +1,4 @@
-// Inputs of importers as bytes, and profiles as lines.
+// Test support: inputs of importers as bytes, and profiles as lines.
 import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
 import { functionName, type Profile } from "../columns/profile.ts";
 
@@ -7,7 +7,10 @@ export function textSource(text: string): RandomAccessSource {
   return bytesSource(new TextEncoder().encode(text));
 }
 
-/** A row of samples each: event, comm, pid/tid, count, period, and the functions, outermost first. */
+/**
+ * A line per row of samples: event, comm, pid/tid, count, period, and the functions, outermost
+ * first.
+ */
 export function importedLines(profile: Profile): string[] {
   const { samples, stacks, places, frames, threads, events, objects, functions } = profile;
   return Array.from({ length: samples.length }, (_, i) => {

@@ -1,6 +1,6 @@
 import { type ByteSource, ForwardReader, PerfDataError } from "@perfdata/format/bytes";
 
-/** Bytes of an input that is held in memory, at most: a text of V8 has no more. */
+/** Maximum bytes of an input that is held in memory, which is V8's limit of a text. */
 const MOST_BYTES = 2 ** 29 - 25;
 
 /**

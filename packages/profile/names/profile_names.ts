@@ -22,15 +22,15 @@ import {
   type StackColumns,
 } from "../columns/profile.ts";
 
-/** The parts of a profile that {@linkcode namePlaces} makes. */
+/** The parts of a profile that {@linkcode namePlaces} returns. */
 export type NamedPlaces =
   & Pick<Profile, "functions" | "frames" | "places" | "files">
   & { readonly trust: SymbolTrust };
 
 /**
- * Looks up the places of an engine, each once, and makes functions and frames of them.
+ * Looks up the places of an engine, each once, and creates functions and frames for them.
  *
- * @param samples Decide how much each place counts in the report of trust.
+ * @param samples The weights of places in the report of trust.
  */
 export async function namePlaces(
   { places }: {
@@ -89,11 +89,11 @@ export async function namePlaces(
   return { ...frames.columns({ count, object, address }), trust };
 }
 
-/** The frames of places, in the order in which they are set. */
+/** The frames of places, in the order of the look-ups. */
 class FrameNames {
   readonly #table = new FrameTable();
   readonly #frames = new IntColumn();
-  /** First frame of each place, in the order in which they were set; -1 for none yet. */
+  /** First frame of each place; -1 before its look-up. */
   readonly #start: Int32Array;
   readonly #length: Int32Array;
 
@@ -114,7 +114,7 @@ class FrameNames {
     const frames = found?.frames;
     if (frames === undefined || frames.length === 0) {
       this.#length[place] = 1;
-      // There is nothing to verify.
+      // A frame without a name is never marked as unverified.
       this.#frames.push(this.#table.frame(object, kind & ~FUNCTION_KIND.UNVERIFIED, ""));
       return;
     }

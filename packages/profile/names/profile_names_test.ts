@@ -3,7 +3,10 @@ import type { Resolution } from "@perfdata/symbols/resolver";
 import { FUNCTION_KIND, functionNames, type Profile } from "../columns/profile.ts";
 import { profiled, type Small, type SmallNames } from "../testing.ts";
 
-/** A symbol of 16 bytes, and the frames that are there, innermost first: the last one is not inlined. */
+/**
+ * A symbol of 16 bytes, and the frames at an address in it, innermost first. The last frame is not
+ * inlined.
+ */
 function resolution(
   symbol: string,
   start: number,
@@ -22,7 +25,10 @@ function resolution(
 const BUILD_ID = "ab".repeat(20);
 const KERNEL = 0xffff_ffff_8100_0000n;
 
-/** A program without a build id, a library with one, generated code, the kernel, and places of no object. */
+/**
+ * A program without a build id, a library with one, generated code, the kernel, and unmapped
+ * places.
+ */
 const RECORDING: Small = {
   maps: [
     { path: "/bin/small", at: 0x1000n, pgoff: 0x200n },
@@ -102,21 +108,22 @@ Deno.test("namePlaces: places give the functions that are there, with level, lin
     // The symbol's name, not the one in debug information; inlined functions have only the latter.
     "/bin/small 210: inner user inlined unverified a.c:3, work user unverified a.c:9",
     "/lib/known.so 10: known user",
-    // A caller is at its call, before the address that it returns to.
+    // A caller has the address of its call, before the return address.
     "/lib/known.so f: before user",
     // A line without a function.
     "/lib/known.so 20: [known.so] user b.c:5",
     "/tmp/perf-7.map 5008: [JIT] tid 7 jit",
     // Kernel addresses are negative: 0x7f000000 below 0, and 0x10 from there.
     "[kernel.kallsyms] -7efffff0: [kernel.kallsyms] kernel",
-    // Nothing is mapped: the CPU mode says the level. The hypervisor's sample has a chain of the kernel.
+    // Unmapped: the CPU mode gives the level. The hypervisor's sample has a chain of the kernel.
     "- 9000: [unknown] user",
     "- -10000000: [unknown] kernel",
     "- 9000: [unknown] other",
     "- 9000: [unknown] kernel",
   ]);
   assertEquals(profile.trust.split("; "), [
-    // Of eight samples, those at 0x1010, 0x3010 and 0x3020 have names or lines; 0x9000 twice and the kernel's are nowhere.
+    // Of eight samples, those at 0x1010, 0x3010 and 0x3020 have names or lines; both at 0x9000 and
+    // the kernel's are unmapped.
     "37.5% of samples have a function (without: unmapped 37.5%, file missing 12.5%, JIT 12.5%)",
     "25% have callers",
     "12.5% by files that nothing verifies",

@@ -35,25 +35,25 @@ export function runObject(name: string): string {
   return /^\[stack:\d+\]$/.test(name) ? "[stack]" : name;
 }
 
-/** Parts of names of functions that differ from run to run, and what stays of them. */
+/** Parts of function names that differ between runs, and their replacements. */
 const RUN_PARTS: readonly (readonly [RegExp, string])[] = [
-  // Java's hidden classes have an address, before JDK 15 a hash, and lambdas a number.
+  // Hidden classes of Java have an address (before JDK 15, a hash), and lambdas a number.
   [/\/0x[0-9a-f]{8,}/g, ""],
   [/(Lambda\$|LambdaForm\$[A-Z]+)\d+/g, "$1"],
   [/(Lambda(?:Form)?\$[A-Z]*)\/\d+/g, "$1"],
   [/\$\$Lambda\$/g, "$$$$Lambda"],
-  // Classes that Java, Spring and Byte Buddy make for reflection, numbered or named at random.
+  // Classes that Java, Spring and Byte Buddy generate for reflection, with numbers or random names.
   [/(Generated(?:Method|Constructor|SerializationConstructor)Accessor)\d+/g, "$1"],
   [/(\$Proxy|jdk\.proxy)\d+/g, "$1"],
   [/(CGLIB\$\$)[0-9a-f]+/g, "$1"],
   [/(\$ByteBuddy\$)\w{8}/g, "$1"],
   // .NET's compiled expressions.
   [/(lambda_method)\d+/g, "$1"],
-  // Code that has no name but its address.
+  // Code whose only name is its address.
   [/(@| at )0x[0-9a-f]+/g, "$10x…"],
 ];
 
-/** Characters without which none of {@linkcode RUN_PARTS} applies: most names have none of them. */
+/** A test that all names with {@linkcode RUN_PARTS} pass, and most other names do not. */
 const MARKS = /[$/@]|Accessor|proxy|lambda_method| at 0x/;
 
 /**
@@ -70,7 +70,7 @@ const MARKS = /[$/@]|Accessor|proxy|lambda_method| at 0x/;
  * ```
  */
 export function runFunction(name: string): string {
-  // Code without a name is called by its object.
+  // Code without a name has the name of its object.
   if (name.startsWith("[")) return runObject(name);
   if (!MARKS.test(name)) return name;
   let plain = name;

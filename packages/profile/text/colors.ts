@@ -9,7 +9,7 @@ export type Style =
   | "warm"
   /** The row at the cursor. */
   | "selected"
-  /** What a search found. */
+  /** A match of a search. */
   | "match"
   /** A heading. */
   | "head"
@@ -29,10 +29,10 @@ export interface Span {
 /** A line. */
 export type Line = readonly Span[];
 
-/** Colors, bold and the like, or text alone. */
+/** Colors, attributes such as bold, or plain text. */
 export type ColorMode = "colors" | "attributes" | "none";
 
-/** What `ESC [ … m` says, with colors. */
+/** The codes in `ESC [ … m`, with colors. */
 const COLORS: Readonly<Record<Style, string>> = {
   plain: "",
   bold: "1",
@@ -46,7 +46,7 @@ const COLORS: Readonly<Record<Style, string>> = {
   jump: "35",
 };
 
-/** The same where colors are not wanted: what stands out still does. */
+/** The codes without colors: important text is bold instead. */
 const ATTRIBUTES: Readonly<Record<Style, string>> = {
   ...COLORS,
   hot: "1",
@@ -56,7 +56,7 @@ const ATTRIBUTES: Readonly<Record<Style, string>> = {
   jump: "",
 };
 
-/** Shares of at least so much, in percent, are hot or warm: those that perf colors. */
+/** Minimum shares in percent that are hot or warm, as in perf. */
 const HOT = 5;
 const WARM = 0.5;
 
@@ -78,7 +78,7 @@ export function shareStyle(percent: number): Style {
 }
 
 /**
- * Text as a terminal shows it in a style. The text itself has to be fit for a terminal: see `visible`.
+ * Adds the codes of a style to text. The text must have no control characters: see `visible`.
  *
  * @example
  * ```ts

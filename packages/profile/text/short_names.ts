@@ -4,13 +4,13 @@
  * @module
  */
 
-/** What stands for what is left out. */
+/** The sign for omitted text. */
 const GAP = "…";
 
 /**
- * A name in this many characters. What says least goes first, until it fits: directories of paths, the
- * arguments of templates, those of functions, namespaces in the middle, then whatever is in the middle.
- * The names of C++, Rust, Go, Swift, Java and of what JIT compilers make are taken alike.
+ * Shortens a name to `room` characters. The least important parts are omitted first: directories of
+ * paths, the arguments of templates, the arguments of functions, namespaces in the middle, then any
+ * text in the middle. Names of C++, Rust, Go, Swift, Java and JIT compilers are treated alike.
  *
  * @example
  * ```ts
@@ -37,7 +37,7 @@ export function shortName(name: string, room: number): string {
   return withoutMiddle(short, room);
 }
 
-/** What is done to a name while it does not fit. */
+/** Steps that shorten a name, applied until it fits. */
 const STEPS: readonly ((name: string) => string)[] = [
   withoutFolders,
   (name) => withGaps(name, TEMPLATES),
@@ -46,8 +46,8 @@ const STEPS: readonly ((name: string) => string)[] = [
 ];
 
 /**
- * Names in this many characters, of which none looks like another one: where two would, a part in which they
- * differ stays, or they are numbered. Names that are the same look the same.
+ * Shortens names so that different names stay different: two names that would become equal keep a
+ * part in which they differ, or get numbers. Equal names stay equal.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ const STEPS: readonly ((name: string) => string)[] = [
 export function shortNames(names: readonly string[], room: number): string[] {
   const shown = new Map<string, string>();
   for (const name of names) shown.set(name, shortName(name, room));
-  // What tells two apart may look like a third one: all over again, then with numbers.
+  // A name with its distinguishing part may equal a third name: repeat, and then use numbers.
   for (const tellApart of [byParts, byParts, byNumber]) {
     for (const [text, same] of alike(shown)) {
       for (const [name, told] of tellApart(same, text, room, shown)) shown.set(name, told);
@@ -84,10 +84,10 @@ function alike(shown: ReadonlyMap<string, string>): [string, string[]][] {
   return [...groups].filter(([, names]) => names.length > 1);
 }
 
-/** Least of what differs that is shown. */
+/** Minimum number of characters to show of a distinguishing part. */
 const LEAST_PART = 3;
 
-/** Shows the first arguments in which names differ that are the same without them. */
+/** Shows the first arguments that differ, if the names are otherwise equal. */
 function byParts(names: readonly string[], _: string, room: number): [string, string][] {
   const parts = names.map((name) => gapsOf(withoutFolders(name), ALL_ARGUMENTS));
   const [first] = parts;
@@ -107,7 +107,7 @@ function byParts(names: readonly string[], _: string, room: number): [string, st
   });
 }
 
-/** A part of a text from a place on, with gaps for what is before and after. */
+/** A part of a text from an index on, with gaps for omitted text before and after it. */
 function part(text: string, from: number, room: number): string {
   if (text.length <= room) return text;
   const before = from === 0 ? "" : GAP;
@@ -136,7 +136,7 @@ function byNumber(
   });
 }
 
-/** How much of the beginning all texts have. */
+/** Length of the common prefix of all texts. */
 function commonLength(texts: readonly string[]): number {
   const [first = "", ...others] = texts;
   let length = first.length;
@@ -148,18 +148,18 @@ function commonLength(texts: readonly string[]): number {
   return length;
 }
 
-/** Where the word begins that a place is in. */
+/** Start of the word at an index. */
 function wordStart(text: string, at: number): number {
   while (at > 0 && /\w/.test(text[at - 1] as string)) at--;
   return at;
 }
 
-/** Leaves out directories: of source files in names of compiled code, of packages in those of Go. */
+/** Omits directories: of source files in names of compiled code, of packages in names of Go. */
 function withoutFolders(name: string): string {
   return name.replace(/(^|[\s:])(?:[a-z]+:\/\/)?(?:[\w.@~+-]*\/)+(?=[\w.@~+-])/g, `$1${GAP}/`);
 }
 
-/** Leaves out the modules in Rust's `<T as Trait>::method`. */
+/** Omits the modules in Rust's `<T as Trait>::method`. */
 function withoutPathOfTrait(name: string): string {
   const end = name.startsWith("<") ? closing(name, 0, "<", ">") : -1;
   const head = name.slice(0, end + 1);
@@ -172,23 +172,23 @@ type Brackets = Readonly<Record<string, string>>;
 const TEMPLATES: Brackets = { "<": ">", "[": "]" };
 const ALL_ARGUMENTS: Brackets = { ...TEMPLATES, "(": ")" };
 
-/** A name apart from what is between brackets. */
+/** A name, split at its brackets. */
 interface Gaps {
-  /** What is around them: one more than there are brackets. */
+  /** Texts around the brackets: one more than there are brackets. */
   readonly around: readonly string[];
-  /** What is in them. */
+  /** Texts in the brackets. */
   readonly inner: readonly string[];
 }
 
-/** The name with gaps for all that is between brackets. */
+/** The name with gaps for all text in brackets. */
 function withGaps(name: string, brackets: Brackets): string {
   return gapsOf(name, brackets).around.join(GAP);
 }
 
 /**
- * Finds what is between brackets. Those that are a part of the name stay: of operators, of anonymous
- * namespaces, of closures, of Rust's `<T as Trait>` (whose arguments go), of Go's receivers `(*T)`, and
- * names in brackets as `[kernel]`.
+ * Splits a name at its brackets. Brackets that are part of the name do not count: operators,
+ * anonymous namespaces, closures, Rust's `<T as Trait>` (but its arguments count), Go's receivers
+ * `(*T)`, and whole names such as `[kernel]`.
  */
 function gapsOf(name: string, brackets: Brackets): Gaps {
   const around: string[] = [];
@@ -224,7 +224,7 @@ function gapsOf(name: string, brackets: Brackets): Gaps {
   return { around, inner };
 }
 
-/** Whether what begins at a bracket is a part of the name itself. */
+/** Whether a bracket at an index begins a part of the name itself. */
 function isPartOfName(name: string, at: number): boolean {
   const rest = name.slice(at);
   return at === 0 || /^\((?:anonymous|\*?\w+(?:\[[^\]]*\])?\)\.|\.)/.test(rest) ||
@@ -232,11 +232,11 @@ function isPartOfName(name: string, at: number): boolean {
     (rest.startsWith("<") && name.slice(0, at).endsWith("::") && / as /.test(rest));
 }
 
-/** Where the bracket is closed; before it, where it is not. */
+/** Index of the closing bracket; -1 if it is missing. */
 function closing(name: string, at: number, open: string, close: string): number {
   let depth = 0;
   for (let i = at; i < name.length; i++) {
-    // An arrow closes nothing.
+    // The `>` of an arrow is not a bracket.
     if (name[i] === open) depth++;
     else if (name[i] === close && !(close === ">" && /[-=]/.test(name[i - 1] as string))) {
       if (--depth === 0) return i;
@@ -245,7 +245,7 @@ function closing(name: string, at: number, open: string, close: string): number 
   return -1;
 }
 
-/** A name in parts that end with `::`; what is between brackets stays together. */
+/** Splits a name into parts that end with `::`. Text in brackets is not split. */
 function namespaces(name: string): string[] {
   const parts: string[] = [];
   let [from, depth] = [0, 0];
@@ -261,7 +261,7 @@ function namespaces(name: string): string[] {
   return [...parts, name.slice(from)];
 }
 
-/** Leaves out namespaces in the middle, or whatever is there. */
+/** Omits namespaces in the middle, or any text in the middle. */
 function withoutMiddle(name: string, room: number): string {
   const parts = namespaces(name);
   for (let kept = parts.length - 2; parts.length > 2 && kept > 0; kept--) {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { testSeed } from "../../../tests/support/seed.ts";
 import { shortName, shortNames } from "./short_names.ts";
 
-/** What names are made of, in the languages whose names there are. */
+/** Parts of names in several languages. */
 const NAMESPACE = fc.constantFrom("std", "core::iter", "(anonymous namespace)", "llvm", "a");
 const WORD = fc.constantFrom("find", "push_back", "operator()", "operator<<", "~T", "{{closure}}");
 const TYPE = fc.constantFrom("int", "long", "std::string const&", "a::b<c>", "Fn() -> u8", "...");
@@ -81,14 +81,14 @@ Deno.test("what says least of a name goes first, in each language", () => {
   ) assertEquals(shortName(name, room), wanted);
 });
 
-/** Each name in some room, and what has to be shown. */
+/** Checks each name with its room and the expected short name. */
 function checkShort(rows: readonly (readonly [name: string, room: number, wanted: string])[]) {
   for (const [name, room, wanted] of rows) assertEquals(shortName(name, room), wanted, name);
 }
 
 Deno.test("shortName: a name without parts keeps a third at its beginning and the rest at its end", () => {
   checkShort([
-    // Of room - 1 characters beside the gap, a third, rounded down, is the head.
+    // The gap takes 1 of `room` characters. A third of the others, rounded down, is the head.
     ["abcdefghij", 10, "abcdefghij"],
     ["abcdefghij", 7, "ab…ghij"],
     ["abcdefghij", 5, "a…hij"],
@@ -111,7 +111,7 @@ Deno.test("shortName: namespaces in the middle go until the name fits; the first
     ["aa::bb::cc::dd::ee", 8, "aa…d::ee"],
     // Two parts have no middle.
     ["aa::bbbb", 7, "aa…bbbb"],
-    // What is between brackets is one part.
+    // Text in brackets is one part.
     ["x::{a::b}::y::z", 12, "x::…::y::z"],
     ["a::(anonymous namespace)::c::d(int, int)", 30, "a::…::c::d(…)"],
   ]);
@@ -121,12 +121,12 @@ Deno.test("shortName: arguments go, brackets that are a part of the name stay", 
   checkShort([
     ["f(x)", 3, "f(x"],
     ["g(a)(b)", 6, "g…)(…)"],
-    // An arrow closes nothing.
+    // The `>` of an arrow is not a bracket.
     ["a::b<c->d>::e(x)", 12, "a::…::e(…)"],
     ["operator->(int, int)", 14, "operator->(…)"],
     ["operator()(int)", 13, "operator()(…)"],
     ["operator[](int)", 13, "operator[](…)"],
-    // This one only ends as an operator does.
+    // This name only ends like an operator.
     ["my_operator<int>(xyz)", 19, "my_operator<…>(xyz)"],
     ["my_operator<int>(xyz)", 18, "my_operator<…>(…)"],
     ["vec<a<b>, c>::f", 10, "vec<…>::f"],
@@ -137,12 +137,12 @@ Deno.test("shortName: arguments go, brackets that are a part of the name stay", 
 });
 
 Deno.test("shortNames: names that would look the same show where they differ, or a number", () => {
-  // The first argument list in which they differ, from the word on that differs.
+  // The first argument list that differs, from the first different word on.
   assertEquals(shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)", "f(aaaa, cccc)"], 9), [
     ...["f(…bbbb)", "f(…cccc)", "f(…cccc)"],
   ]);
   assertEquals(shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)"], 7), ["f(…bb…)", "f(…cc…)"]);
-  // Three characters are the least: gap, letter, gap.
+  // At least three characters: gap, letter, gap.
   assertEquals(shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)"], 6), ["f(…b…)", "f(…c…)"]);
   assertEquals(
     shortNames(["f(aaaa, bbbb)", "f(aaaa, cccc)"], 5),
@@ -150,7 +150,7 @@ Deno.test("shortNames: names that would look the same show where they differ, or
   );
   // The same argument in all of them stays a gap.
   assertEquals(shortNames(["g<int>(x1, y)", "g<int>(x2, y)"], 11), ["g<…>(x1, y)", "g<…>(x2, y)"]);
-  // Names without arguments are numbered in alphabetical order, past numbers that are taken.
+  // Names without arguments are numbered in alphabetical order, without numbers that are in use.
   const numbered = shortNames(["zzzz_middle_zzzz", "zzzz_muddle_zzzz", "z…zz #1"], 7);
   assertEquals(numbered, ["z…zz #2", "z…zz #3", "z…zz #1"]);
 });

@@ -6,18 +6,21 @@ const OF_PMU = /^([\w.-]{1,64})\/([^/]{1,256})\/(\w{0,16})$/;
 
 /** The event of a profile that a tree, a picture or a comparison shows. */
 export interface ChosenEvent {
-  /** The profile; events that were asked of several PMUs are one, and the chosen event is the first. */
+  /**
+   * The profile. Events that were recorded for several PMUs are joined, and the chosen event is the
+   * first.
+   */
   readonly profile: Profile;
   /** Number of the event in it. */
   readonly event: number;
 }
 
 /**
- * Chooses the event that is shown where there is room for one: the named one, or else the one with most
- * samples. An event that was asked of several PMUs (`cpu_core/cycles/P` and `cpu_atom/cycles/P` of a hybrid
- * processor) is one event, `cycles:P`, unless the name is that of one PMU's.
+ * Chooses the event for output that shows one event: the named one, or else the one with most
+ * samples. An event that was recorded for several PMUs (`cpu_core/cycles/P` and `cpu_atom/cycles/P`
+ * of a hybrid processor) is one event, `cycles:P`, unless the name is that of a single PMU's event.
  *
- * @returns Nothing if no event has the name.
+ * @returns `undefined` if no event has the name.
  *
  * @example
  * ```ts
@@ -43,17 +46,20 @@ export function chooseEvent(profile: Profile, name?: string): ChosenEvent | unde
   return undefined;
 }
 
-/** The profile with the events that are offered where one of them is shown: the chosen one is the first. */
+/**
+ * The profile with joined events, the one with most samples first: the choices for output that
+ * shows one event.
+ */
 export function shownEvents(profile: Profile): Profile {
   return mainEventFirst(joinPmus(profile));
 }
 
-/** The name of an event, with its PMUs if it was asked of several. */
+/** The name of an event, with its PMUs if it was recorded for several. */
 export function eventLabel({ name, pmus = [] }: ProfileEvent): string {
   return pmus.length === 0 ? name : `${name} of ${pmus.join(", ")}`;
 }
 
-/** The profile with one event for each that was asked of several PMUs. */
+/** The profile with one event for each that was recorded for several PMUs. */
 export function joinPmus(profile: Profile): Profile {
   const { first, events } = joinedEvents(profile.events);
   const made = events.filter((_, number) => intAt(first, number) === number);
@@ -67,7 +73,7 @@ export function joinPmus(profile: Profile): Profile {
   return renumbered({ ...profile, samples: withPmus(profile, first, events) }, made, dense);
 }
 
-/** The samples with the number of the PMU that counted each, among those of its joined event. */
+/** The samples with the number of their PMU among those of the joined event. */
 function withPmus(
   profile: Profile,
   first: Int32Array,
@@ -84,15 +90,15 @@ function withPmus(
   return { ...samples, pmu };
 }
 
-/** Events of which those that were asked of several PMUs are one. */
+/** Events, of which those of several PMUs are joined. */
 export interface JoinedEvents {
-  /** By number of an event: the number of the first of those that are one with it. */
+  /** Number of the first event of the group, by number of the event. */
   readonly first: Int32Array;
-  /** The events by their numbers; the first of a group stands for all of it. */
+  /** The events by number. The first event of a group has the group's name and PMUs. */
   readonly events: readonly ProfileEvent[];
 }
 
-/** Joins the events that were asked of several PMUs. */
+/** Joins the events that were recorded for several PMUs. */
 export function joinedEvents(events: readonly ProfileEvent[]): JoinedEvents {
   const groups = new Map<string, number[]>();
   for (const [number, { name, unit }] of events.entries()) {
@@ -116,12 +122,12 @@ export function joinedEvents(events: readonly ProfileEvent[]): JoinedEvents {
   return { first, events: joined };
 }
 
-/** The PMU that the name of an event says. */
+/** The PMU in the name of an event. */
 export function pmuOf(name: string): string | undefined {
   return OF_PMU.exec(name)?.[1];
 }
 
-/** The profile with its event with most samples first: other programs show the first. */
+/** The profile with the event of most samples first, since other programs show the first event. */
 export function mainEventFirst(profile: Profile): Profile {
   const { events } = profile;
   const counts = eventCounts(profile);
@@ -133,7 +139,7 @@ export function mainEventFirst(profile: Profile): Profile {
   return renumbered(profile, order.flatMap((number) => events[number] ?? []), numbers);
 }
 
-/** Samples of each event. */
+/** Number of samples of each event. */
 export function eventCounts({ events, samples }: Profile): Float64Array {
   const counts = new Float64Array(events.length);
   const { event, count, length } = samples;

@@ -12,7 +12,7 @@ import {
   shownEvents,
 } from "./chosen_event.ts";
 
-/** A profile with so many samples of each event, of period 10. */
+/** A profile with a number of samples of each event, with a period of 10. */
 function profileOf(events: Readonly<Record<string, number>>): Profile {
   const names = Object.keys(events);
   const builder = new ProfileBuilder({ events: names.map((name) => ({ name, unit: "count" })) });
@@ -103,7 +103,7 @@ Deno.test("joinedEvents: events of one name, modifiers and unit are one group, f
   assertEquals([...first], [0, 1, 2, 1, 4, 1, 2, 1]);
   assertEquals(joined[1], { ...event("cycles"), pmus: ["cpu_core", "cpu_atom", "cpu_lp"] });
   assertEquals(joined[2], { ...event("cycles:u"), pmus: ["cpu_core", "cpu_atom"] });
-  // Of a group of one, the event itself.
+  // A group of one is the event itself.
   assertEquals([joined[0], joined[4]], [events[0], events[4]]);
   assertEquals(["cpu/cycles/", "cycles", "cpu/cycles/uk:"].map(pmuOf), [
     "cpu",

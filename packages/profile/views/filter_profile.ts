@@ -3,16 +3,16 @@ import type { Profile, SampleColumns } from "../columns/profile.ts";
 
 /** Selects samples of a profile; all samples pass a missing condition. */
 export interface ProfileFilter {
-  /** By the name of the thread. */
+  /** Test of the thread's name. */
   readonly comm?: ((name: string) => boolean) | undefined;
-  /** By the short name of the object that was sampled. */
+  /** Test of the short name of the sampled object. */
   readonly dso?: ((name: string) => boolean) | undefined;
-  /** By the function that was sampled, or one that is inlined there. */
+  /** Test of the sampled function, or of one that is inlined at its place. */
   readonly symbol?: ((name: string) => boolean) | undefined;
 }
 
 /**
- * The profile with some of its samples.
+ * The profile with the samples that pass a filter.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
     }
     return false;
   };
-  // By place: 1 + whether it passes; 0 if it was not asked for.
+  // By place: 1 + whether it passes; 0 before the test.
   const known = new Uint8Array(places.object.length);
   const kept = new Int32Array(samples.length);
   let count = 0;
@@ -63,7 +63,7 @@ export function filterProfile(profile: Profile, filter: ProfileFilter): Profile 
   return { ...profile, samples: pickSamples(samples, kept.subarray(0, count)) };
 }
 
-/** Some rows of samples. */
+/** The samples in some rows. */
 export function pickSamples(samples: SampleColumns, rows: Int32Array): SampleColumns {
   const { stack, event, thread, count, period, time, cpu, pmu } = samples;
   const integers = (column: ArrayLike<number>) =>

@@ -4,30 +4,29 @@ import type { Profile } from "../columns/profile.ts";
 
 /** Stacks of frames, or of functions. */
 export interface FrameStacks {
-  /** The caller, a row before; -1 for the outermost one. */
+  /** The row of the caller, which is before; -1 for an outermost frame. */
   readonly parent: Int32Array;
-  /** The frame, or the function. */
+  /** The frame or function. */
   readonly item: Int32Array;
-  /** By stack of the profile: the innermost of its rows here. */
+  /** The innermost row here, by stack of the profile. */
   readonly of: Int32Array;
 }
 
-/** How {@linkcode frameStacks} makes its rows. */
+/** Options of {@linkcode frameStacks}. */
 export interface FrameStackOptions {
   /**
-   * What rows are grouped by: the function alone, or also its line; or by number of a function what
-   * stands for it.
+   * Grouping of rows: by function, by function and line, or by the given number of each function.
    */
   readonly by: "function" | "frame" | Int32Array;
-  /** `false` leaves out what was inlined: its callers stand for it. */
+  /** `false` omits inlined functions, so that samples count for their callers. */
   readonly inline?: boolean;
 }
 
 /**
- * Expands the places of stacks to frames, and merges what is then alike.
+ * Expands the places of stacks to frames, and merges equal rows.
  *
- * Callers at unmapped addresses that follow one another are one frame, however many they are: chains of
- * code without frame pointers consist of such, and neither their number nor their order means anything.
+ * Consecutive callers at unmapped addresses are one frame: chains of code without frame pointers
+ * consist of such addresses, and neither their number nor their order means anything.
  *
  * @example
  * ```ts
@@ -77,11 +76,11 @@ export function frameStacks(
 }
 
 /**
- * The rows of stacks depth first, siblings by the rank of what they stand for: an order that does not
- * depend on that of the samples.
+ * Numbers the rows of stacks depth first, siblings by the rank of their items: an order that is
+ * independent of the order of samples.
  *
  * @param rank by item
- * @returns by row: its number in that order
+ * @returns number of each row in that order
  *
  * @example
  * ```ts
@@ -97,7 +96,7 @@ export function depthFirst(
   rank: ArrayLike<number>,
 ): Int32Array<ArrayBuffer> {
   const count = parent.length;
-  // Sorted by rank, then linked: the last one that is linked comes first.
+  // Sorted in descending order, then linked: the row that is linked last comes first.
   const byRank = Int32Array.from(item, (_, row) => row).sort((a, b) =>
     (rank[intAt(item, b)] as number) - (rank[intAt(item, a)] as number)
   );
@@ -123,7 +122,7 @@ export function depthFirst(
   return order;
 }
 
-/** Ranks of labels in alphabetical order; equal ones have equal ranks. */
+/** Ranks of labels in alphabetical order; equal labels have equal ranks. */
 export function ranks(labels: readonly string[]): Int32Array<ArrayBuffer> {
   const distinct = [...new Set(labels)].sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
   const rank = new Map<string, number>();

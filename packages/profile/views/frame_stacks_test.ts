@@ -21,6 +21,6 @@ Deno.test("frameStacks: unmapped callers that follow one another are one frame, 
     chain.push(intAt(item, row));
   }
   const [w, u] = [item[0], item[1]];
-  // work, [unknown], work, work: innermost first.
+  // The chain is work, [unknown], work, work: innermost first.
   assertEquals(chain, [w, w, u, w]);
 });

@@ -7,12 +7,12 @@ export interface SampleGroup {
   readonly event: number;
   /** Thread. */
   readonly thread: number;
-  /** Rows in {@linkcode Profile.samples}, in their order. */
+  /** Rows in {@linkcode Profile.samples}, in ascending order. */
   readonly rows: Int32Array;
 }
 
 /**
- * Samples by event and thread, those with most samples of an event first.
+ * Yields the samples by event and thread. For each event, threads with most samples come first.
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export function* groupSamples(
   const groups = events.length * threadCount;
   const key = (row: number) =>
     (samples.event[row] as number) * threadCount + intAt(samples.thread, row);
-  // By group, one later: how many rows, then where they begin.
+  // By group + 1: the number of rows, and then the index of the first one.
   const starts = new Int32Array(groups + 1);
   for (let row = 0; row < samples.length; row++) {
     const after = key(row) + 1;

@@ -1,6 +1,6 @@
 /**
- * Transforms of stacks: focus on a function, merge, drop, collapse, and so on. Each changes the columns of a
- * tree of stacks, and says for each row of the tree what became of its samples.
+ * Transforms of stacks: focus on a function, merge, drop, collapse, and so on. Each creates a new
+ * tree of stacks, with the new row of each old row's samples.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { FUNCTION_KIND, functionNames, type Profile } from "../columns/profile.t
 import { pickSamples } from "./filter_profile.ts";
 import { frameStacks } from "./frame_stacks.ts";
 
-/** The row of samples that a transform drops; those that are left without a stack have -1. */
+/** The row of samples that a transform drops. Samples that are left without a stack have -1. */
 export const DROPPED: number = -2;
 
-/** What a transform does, and to which functions: 1 by number of the function. */
+/** A transform, with the functions that it applies to. */
 export interface StackTransform {
   /**
    * - `focus`: only stacks with such a function, from its outermost call on
@@ -34,7 +34,7 @@ export interface StackTransform {
     | "collapse"
     | "having"
     | "only";
-  /** By number of a function: 1 if it is meant. */
+  /** 1 for each function that the transform is about. */
   readonly chosen: Uint8Array;
   /** The function that collapsed frames become. */
   readonly into?: number | undefined;
@@ -42,7 +42,7 @@ export interface StackTransform {
 
 /** Stacks of functions: rows whose callers come before them. */
 export interface StackTree {
-  /** The caller, a row before; -1 for the outermost one. */
+  /** The row of the caller, which is before; -1 for an outermost frame. */
   readonly parent: Int32Array;
   /** The function. */
   readonly item: Int32Array;
@@ -50,9 +50,9 @@ export interface StackTree {
 
 /** A tree of stacks after a transform. */
 export interface TransformedTree extends StackTree {
-  /** By row of the tree before: the row of its samples, -1 if they have no stack, or {@linkcode DROPPED}. */
+  /** New row of the samples of each old row; -1 without a stack, or {@linkcode DROPPED}. */
   readonly of: Int32Array;
-  /** The same for samples that had no stack before. */
+  /** New row of the samples that had no stack. */
   readonly bare: number;
 }
 
@@ -80,7 +80,7 @@ export function transformStacks(tree: StackTree, transform: StackTransform): Tra
   const count = parent.length;
   const node = new Int32Array(count);
   const of = new Int32Array(count);
-  // By row: whether it or a caller of it is a chosen function.
+  // By row: whether the row or a caller of it is a chosen function.
   const within = new Uint8Array(count);
   for (let row = 0; row < count; row++) {
     const up = intAt(parent, row);
@@ -134,12 +134,12 @@ export function transformStacks(tree: StackTree, transform: StackTransform): Tra
   };
 }
 
-/** Goes back to the first call of a function where it is called again below itself. */
+/** Removes recursion: a function that is called again below itself continues at its first call. */
 function withoutRecursion({ parent, item }: StackTree, chosen: Uint8Array): TransformedTree {
   const count = parent.length;
   const nodes = new NodeTable();
   const of = new Int32Array(count);
-  // Rows by their caller, each list in the order of the rows.
+  // Linked lists of the rows by caller, in ascending order.
   const first = new Int32Array(count + 1).fill(-1);
   const next = new Int32Array(count);
   for (let row = count - 1; row >= 0; row--) {
@@ -148,11 +148,14 @@ function withoutRecursion({ parent, item }: StackTree, chosen: Uint8Array): Tran
     first[slot] = row;
   }
   const depth: number[] = [];
-  /** The nodes from the outermost one to the present one, by depth; those below it are of other stacks. */
+  /**
+   * The nodes from the outermost one to the current one, by depth. Deeper entries belong to other
+   * stacks.
+   */
   const path: number[] = [];
-  /** By function: the node that it had last. */
+  /** Last node of each function. */
   const last = new Int32Array(chosen.length).fill(-1);
-  // By row: what it replaced in these, until it is left.
+  // By row: the replaced values of `path` and `last`, which are restored after its callees.
   const pathBefore = new Int32Array(count);
   const lastBefore = new Int32Array(count);
   const enter = (row: number): void => {
@@ -190,7 +193,7 @@ function withoutRecursion({ parent, item }: StackTree, chosen: Uint8Array): Tran
   return { parent: nodes.parents().slice(), item: nodes.items().slice(), of, bare: -1 };
 }
 
-/** Transforms a tree of stacks by each of several transforms in turn. */
+/** Applies several transforms to a tree of stacks, one after the other. */
 export function transformAll(
   tree: StackTree,
   transforms: readonly StackTransform[],
@@ -208,21 +211,21 @@ export function transformAll(
   return { parent, item, of, bare };
 }
 
-/** The functions that transforms are resolved against. */
+/** The functions that transforms refer to. */
 export interface TransformNames {
-  /** By function: its name as it is shown. */
+  /** Displayed name of each function. */
   readonly name: readonly string[];
-  /** By function: its object, -1 for none. */
+  /** Object of each function; -1 without an object. */
   readonly object: Int32Array;
-  /** By function: `FUNCTION_KIND` bits. */
+  /** `FUNCTION_KIND` bits of each function. */
   readonly kind: Uint8Array;
-  /** By object: its name. */
+  /** The objects. */
   readonly objects: readonly { readonly name: string }[];
-  /** The function that stands for an object. */
+  /** The function that a collapsed object becomes. */
   readonly into: (object: number) => number;
 }
 
-/** What can be transformed, as text: the transform, and what follows the colon. */
+/** The words of transforms, with the kind of argument after the colon. */
 const TRANSFORM_WORDS = {
   focus: "function",
   callers: "function",
@@ -235,15 +238,15 @@ const TRANSFORM_WORDS = {
   only: "level",
 } as const;
 
-/** The word of a transform as text. */
+/** The word of a transform. */
 type TransformWord = keyof typeof TRANSFORM_WORDS;
 
 /**
- * The transform that a text such as `focus:main`, `collapse:libc.so.6` or `only:kernel` means. `recursion:` is of
- * all functions.
+ * Parses a transform such as `focus:main`, `collapse:libc.so.6` or `only:kernel`. `recursion:`
+ * applies to all functions.
  *
- * @param test Whether a name is meant; names are compared by default.
- * @returns `undefined` if the text is none.
+ * @param test Whether a name is chosen; by default, names are compared with the argument.
+ * @returns `undefined` if the text is not a transform.
  */
 export function transformOf(
   text: string,
@@ -263,7 +266,7 @@ export function transformOf(
       if (about !== "kernel" && about !== "user") return undefined;
       return {
         kind: "only",
-        // What a JIT compiler made is a part of the process.
+        // Code of a JIT compiler is user code.
         chosen: where((fn) => {
           const of = byteAt(names.kind, fn) & FUNCTION_KIND.LEVEL;
           return of === level || (about === "user" && of === FUNCTION_KIND.JIT);
@@ -286,19 +289,19 @@ export function transformOf(
   }
 }
 
-/** A profile after transforms, and how much of it they dropped. */
+/** A profile after transforms, with the dropped periods. */
 export interface TransformedProfile {
-  /** The profile; its places are functions: addresses and lines are not in it. */
+  /** The profile. Its places are functions, without addresses and lines. */
   readonly profile: Profile;
-  /** The period of dropped samples of each event, and of all of its samples. */
+  /** For each event, the period of dropped samples, and of all samples. */
   readonly dropped: readonly { readonly period: number; readonly of: number }[];
 }
 
 /**
  * Transforms the stacks of a profile.
  *
- * @param transforms As texts; see {@linkcode transformOf}.
- * @param inline `false` leaves out inlined functions first: their callers stand for them.
+ * @param transforms Texts of transforms; see {@linkcode transformOf}.
+ * @param inline `false` first omits inlined functions, so that samples count for their callers.
  */
 export function transformProfile(
   profile: Profile,
@@ -306,7 +309,7 @@ export function transformProfile(
   inline: boolean = true,
 ): TransformedProfile {
   const { objects, functions, samples } = profile;
-  // A function for each object that may be collapsed.
+  // One more function for each object that may be collapsed.
   const own = functions.name.length;
   const all = {
     name: [...functions.name, ...objects.map(() => "")],

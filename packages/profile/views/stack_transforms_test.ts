@@ -6,7 +6,10 @@ import { DROPPED, transformOf, transformProfile, transformStacks } from "./stack
 /** A stack as names, outermost first. */
 type Names = readonly string[];
 
-/** Functions `aN` of libA, `bN` of libB, `kN` of the kernel, at random; some samples have no stack. */
+/**
+ * Functions `aN` of libA, `bN` of libB, `kN` of the kernel, in random stacks; some samples have no
+ * stack.
+ */
 function samplesOf(
   count: number,
   seed: number,
@@ -68,7 +71,7 @@ function* samplesIn(profile: Profile): Generator<{ stack: Names; period: number 
   }
 }
 
-/** What each transform does to one stack, written out; `undefined` where it is dropped. */
+/** Model of each transform for one stack; `undefined` if it is dropped. */
 const PLAIN: Readonly<Record<string, (stack: Names) => Names | undefined>> = {
   "focus:a1": (stack) => stack.includes("a1") ? stack.slice(stack.indexOf("a1")) : undefined,
   "callers:a1": (stack) =>
@@ -113,7 +116,7 @@ Deno.test("transforms: each has the sums of the stacks that it makes one by one,
     const kept = wanted.reduce((sum, { period }) => sum + period, 0);
     assertEquals(dropped, [{ period: all - kept, of: all }], text);
     assertEquals(totals(found)[0]?.period, kept, text);
-    // Those that only change stacks keep all.
+    // Transforms that only change stacks keep all samples.
     if (/^(?:merge|recursion|collapse)/.test(text)) assertEquals(kept, all, text);
     else assert(kept < all, text);
   }

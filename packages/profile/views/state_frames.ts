@@ -4,12 +4,13 @@ import { FUNCTION_KIND } from "../columns/profile.ts";
 import { NodeTable } from "../columns/node_table.ts";
 
 /**
- * A profile in which samples in some states get an innermost frame with the name of the state. The
- * frame is a function of an object of its own, so that pictures color it.
+ * Adds an innermost frame with the name of a state to samples in that state. The frame is a
+ * function of a separate object, so that pictures color it.
  *
- * @param states For each row of the samples, the number of a name, from 1; 0 for none.
+ * @param states By row of the samples: the number of a name, from 1; 0 for no state.
  * @param names Names of the frames.
- * @param object The object of these frames; one of this path that the profile has is used.
+ * @param object Path of the object of these frames. An object of the profile with this path is
+ * reused.
  *
  * @example
  * ```ts

@@ -192,7 +192,7 @@ Deno.test("depthFirst: several roots and depths are numbered, siblings of one ra
   };
   const byItem = depthFirst(stacks, [0, 1, 2, 3, 4, 5]);
   assertEquals([...byItem], [0, 1, 2, 3, 4, 5]);
-  // The other way around: 4, 5, 0, 1, 3, 2.
+  // In descending order: 4, 5, 0, 1, 3, 2.
   assertEquals([...depthFirst(stacks, [5, 4, 3, 2, 1, 0])], [2, 3, 5, 4, 0, 1]);
   const same = [...depthFirst(stacks, [0, 0, 0, 0, 0, 0])];
   assertEquals(same.toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5]);
