@@ -1,4 +1,4 @@
-// Small recordings for the tests of this package: samples and mappings laid out by hand.
+// Test support: small recordings, with samples and mappings laid out by hand.
 import { bytesSource } from "@perfdata/format/bytes";
 import { emptyAttr, PerfDataReader, type PerfEventAttr } from "@perfdata/format/records";
 import { SampleCollector } from "./collecting/sample_collector.ts";
@@ -44,14 +44,14 @@ export interface SmallMap {
   readonly pid?: number;
 }
 
-/** What is recorded. */
+/** Contents of a small recording. */
 export interface Small {
   readonly samples: readonly SmallSample[];
   /** `/bin/small` at 0x1000 by default. */
   readonly maps?: readonly SmallMap[];
   /** Names of threads of process 7: `t7` and `t8` by default. */
   readonly comms?: Readonly<Record<number, string>>;
-  /** Time of the records of these names: before the samples by default. */
+  /** Time of the records of these names; before the samples by default. */
   readonly namedAt?: bigint;
   /** Events: instructions by default. */
   readonly attrs?: readonly Partial<PerfEventAttr>[];
@@ -174,14 +174,14 @@ export async function recordingOf(
   return await asFile({ events, items, features: [] }, true) as Uint8Array<ArrayBuffer>;
 }
 
-/** Names of an object's code: the first address, the address after the last one, and the function. */
+/** Symbols for resolvers: object, address and result of the look-up. */
 export type SmallNames = readonly (readonly [
   object: SymbolObject,
   address: number,
   resolution: Resolution,
 ])[];
 
-/** A resolver that knows some addresses. */
+/** A resolver with symbols for some addresses. */
 export function resolverOf(names: SmallNames = []): SymbolResolver {
   const writer = new SymbolBundleWriter();
   for (const [object, address, resolution] of names) {
@@ -195,7 +195,7 @@ export function resolverOf(names: SmallNames = []): SymbolResolver {
   );
 }
 
-/** A consumer that has taken all of a recording. */
+/** A consumer after it has read a whole recording. */
 export async function collected(
   bytes: Uint8Array<ArrayBuffer>,
   options: ProfileOptions = {},

@@ -1,8 +1,9 @@
 /**
- * The Intel PT of a recording: which samples are asked of it, its clocks, and rows of samples.
+ * The Intel PT of a recording: its synthesized samples, its clocks, and rows of samples.
  *
- * `decodePt` of `@perfdata/pt/decode` follows the code of `@perfdata/pt/code` by the packets of all
- * buffers and reports what ran to a sink: calls, rows of lists, samples as with `--itrace`.
+ * `decodePt` of `@perfdata/pt/decode` decodes the packets of all buffers with the code of
+ * `@perfdata/pt/code`, and reports the execution to a sink: calls, rows of lists, samples as with
+ * `--itrace`.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-// Small traces for the tests of this package: packets and the bytes of their code, laid out by hand.
+// Test support: small traces, with packets and bytes of code laid out by hand.
 import { bytesSource } from "@perfdata/format/bytes";
 import { encodePackets, type Packet } from "@perfdata/intel-pt";
 import { SymbolResolver } from "@perfdata/symbols";
@@ -17,7 +17,7 @@ import { PtTrace } from "./code/pt_trace.ts";
 
 /** TSC of the first packet: its time is a whole number of ms. */
 export const TSC = 0x5_0000_0000n;
-/** Where {@linkcode CODE} is mapped, from the file {@linkcode FILE}. */
+/** Address of {@linkcode CODE}, which is mapped from {@linkcode FILE}. */
 export const BASE = 0x1000n;
 /** The file of the code. */
 export const FILE = "/bin/small";
@@ -30,19 +30,19 @@ export const CODE: Uint8Array = Uint8Array.fromHex(
   "e80b000000" + "e806000000" + "ffe0" + "0f05" + "ffe0" + "9090c3",
 );
 
-/** A packet with an address in full. */
+/** A packet with an uncompressed address. */
 export function ip(type: "TIP" | "TIP.PGE" | "TIP.PGD" | "FUP", address?: bigint): Packet {
   return address === undefined
     ? { type, compression: 0, payload: 0n }
     : { type, compression: 3, payload: address };
 }
 
-/** A TSC packet, so many ticks after {@linkcode TSC}. */
+/** A TSC packet, `ticks` after {@linkcode TSC}. */
 export function tsc(ticks: number): Packet {
   return { type: "TSC", tsc: TSC + BigInt(ticks) };
 }
 
-/** Branches, oldest first: `1` is taken. */
+/** Conditional branches, oldest first: `1` is taken. */
 export function tnt(bits: string): Packet {
   return { type: "TNT", long: false, count: bits.length, bits: BigInt(`0b${bits}`) };
 }
@@ -65,7 +65,7 @@ export interface Switch {
   readonly tid: number;
 }
 
-/** What is recorded. */
+/** Contents of a small recording. */
 export interface Small {
   /** The packets of each CPU. */
   readonly cpus: readonly (readonly Packet[])[];
@@ -76,9 +76,9 @@ export interface Small {
   readonly items?: readonly Item[];
   readonly code?: Uint8Array;
   readonly mtc?: boolean;
-  /** Whether the event asks for CYC packets. */
+  /** Whether the event enables CYC packets. */
   readonly cyc?: boolean;
-  /** Whether the event asks for power events and an event trace. */
+  /** Whether the event enables power events and the event trace. */
   readonly events?: boolean;
 }
 
@@ -88,7 +88,7 @@ export interface OpenedSmall {
   readonly names: PtNames;
 }
 
-/** perf's time so many ticks after {@linkcode TSC}. */
+/** perf's time, `ticks` after {@linkcode TSC}. */
 export function at(ticks: number): bigint {
   return timeOf(TSC + BigInt(ticks));
 }
@@ -155,7 +155,7 @@ export async function smallBytes(
   }, true) as Uint8Array<ArrayBuffer>;
 }
 
-/** The recording of packets. */
+/** Opens the recording of packets. */
 export async function small(recording: Small): Promise<OpenedSmall> {
   const { code = CODE } = recording;
   const source = bytesSource(await smallBytes(recording));
@@ -177,7 +177,7 @@ export async function small(recording: Small): Promise<OpenedSmall> {
   return { trace, names };
 }
 
-/** Core clocks between branches. */
+/** A trace with core clocks between branches. */
 export const CYCLES: readonly Packet[] = [
   ...psb(0, BASE),
   tsc(1000),

@@ -23,7 +23,7 @@ const CODE = Uint8Array.fromHex(
 
 // 1000 ticks are 372 ns; times of calls are those of the last packet with a time.
 
-/** What a trace of CPU 0 has after a PSB+ at 1000. */
+/** A trace of CPU 0 with these packets after a PSB+ at 1000. */
 function trace(...packets: Packet[]): Small {
   return { code: CODE, cpus: [[...psb(0, BASE), tsc(1000), ...packets]] };
 }
@@ -66,7 +66,8 @@ Deno.test("PtCalls: recursive calls nest; the time of both is counted once, that
     "return 10 7/0 0 1860 1488 6",
   ]);
   assertEquals(sums, [
-    // 1000 and 1010 share the time from 372 to 744; then 1010, 1013 and 1014, 1012, and 1012 and 1005 have one each.
+    // 1000 and 1010 share the time from 372 to 744. Then 1010, 1013 and 1014, 1012, and 1012 and
+    // 1005 have a period each.
     "0: 1 186 0; 0 0 0 0",
     // 1012 and 1005 from 1860 to 2604.
     "5: 1 372 0; 0 0 0 0",
@@ -135,7 +136,7 @@ Deno.test("PtCalls: a jump to where a call returns ends all calls since, without
     "open 15 7/0 1 1116 372 1",
     "open 10 7/0 0 1116 744 2",
   ]);
-  // Calls, and those without a return.
+  // Numbers of calls, and of calls without a return.
   assertEquals(sums.map((line) => line.split("; ")[1]), [
     ...["0 0 0 0", "0 0 0 0", "1 1 744 2", "1 1 372 1"],
   ]);
@@ -185,9 +186,10 @@ Deno.test("PtCalls: a system call that goes on after itself is no call; at anoth
     "return 17 7/0 1 1860 1488 2",
     "return 10 7/0 0 1860 1488 4",
   ]);
-  // The time in the kernel, from 372 to 744, belongs to nothing here; 1019 has that up to 1860.
+  // The time in the kernel, from 372 to 744, belongs to no place; 1019 has the time up to 1860.
   assertEquals(back.sums.at(-1), "19: 1 744 0; 0 0 0 0");
-  // The handler at 1013 returns to 1012 by chance; then 1017 is called, and goes on at 1019: where it was left.
+  // The handler at 1013 returns to 1012 by chance; then 1017 is called, and continues at 1019,
+  // where it was left.
   const signal = await all(trace(
     ip("TIP", 0x1017n),
     ip("TIP.PGD"),
@@ -234,7 +236,8 @@ Deno.test("PtCalls: a system call that goes on after itself is no call; at anoth
 });
 
 Deno.test("PtCalls: an interrupt is a call of where it leads, from the instruction that was not executed", async () => {
-  // At 1010, to 1015, which jumps back to 1010: no return, since nothing says so; 1010 calls 1013.
+  // Interrupted at 1010, to 1015, which jumps back to 1010. That is no return, since it is a jump;
+  // 1010 calls 1013.
   const { calls, tree } = await all(trace(
     ip("FUP", 0x1010n),
     ip("TIP", 0x1015n),
@@ -251,7 +254,7 @@ Deno.test("PtCalls: an interrupt is a call of where it leads, from the instructi
     "call 15 7/0 1 372",
     "call 13 7/0 2 1488",
   ]);
-  // What is open at the end of the trace has no CPU, and is without a return.
+  // Calls that are open at the end of the trace have no CPU and no return.
   assertEquals(calls.slice(3).map((line) => line.split(" ").slice(0, 5).join(" ")), [
     ...["open 13 7/-1 2 1860", "open 15 7/-1 1 1860", "open 10 7/-1 0 1860"],
   ]);
@@ -274,7 +277,7 @@ Deno.test("PtCalls: tracing that ends by an event and begins again at the same a
     "open 13 7/-1 1 1116 0 2",
     "open 10 7/-1 0 1116 744 3",
   ]);
-  // From 372 to 744, nothing ran: 1000 has no time. From 744 on, 1010 has it.
+  // From 372 to 744 no code ran, so 1000 has no time. From 744 on, 1010 has it.
   assertEquals(sums.slice(0, 2), ["0: 1 0 0; 0 0 0 0", "10: 1 372 0; 1 1 744 3"]);
 });
 
@@ -290,7 +293,8 @@ Deno.test("PtCalls: after lost packets, calls that were open stay open", async (
     tsc(4000),
     ip("TIP", BASE),
   ));
-  // Where the call in 1010 went was lost; 1005 is where the outer one returns. 1010, 1013, 1014 and 1012 were executed.
+  // The target of the call in 1010 is lost; the outer call returns to 1005. 1010, 1013, 1014 and
+  // 1012 were executed.
   assertEquals(calls, ["call 10 7/0 0 372", "return 10 7/0 0 1488 1116 4"]);
 });
 
@@ -316,7 +320,7 @@ Deno.test("PtCalls: core clocks of calls are those up to their returns, of place
   assertEquals(calls.slice(3), [
     "return 13 7/0 2 1488 372 2 80 cycles",
     "return 10 7/0 1 1860 1116 4 280 cycles",
-    // 20, 40, 80 and 160: all that came after the first.
+    // 20, 40, 80 and 160: all after the first.
     "open 10 7/-1 0 2232 1860 6 300 cycles",
   ]);
   assertEquals(sums, [
@@ -328,7 +332,7 @@ Deno.test("PtCalls: core clocks of calls are those up to their returns, of place
   ]);
 });
 
-/** 7 is on CPU 0, from 2000 to 4000 it is 8, which goes on on CPU 1 at 4500. */
+/** 7 runs on CPU 0; from 2000 to 4000 it is 8, which continues on CPU 1 at 4500. */
 const THREADS: Small = {
   code: CODE,
   tids: [7, 8],
@@ -363,7 +367,7 @@ const THREADS: Small = {
       tsc(4500),
       ip("TIP.PGE", 0x1013n),
       tsc(6000),
-      // A CPU that has not seen the calls does not compress their returns.
+      // The CPU has not seen the calls, so it does not compress their returns.
       ip("TIP", 0x1012n),
       tsc(7000),
       ip("TIP", 0x1005n),
@@ -377,7 +381,7 @@ Deno.test("PtCalls: each thread has its own calls, which go on on another CPU", 
   const { calls, tree, sums } = await all(THREADS);
   assertEquals(calls.filter((line) => line.includes(" 7/")), [
     "call 10 7/0 0 372",
-    // The call of 1010 by itself, which is interrupted at once, and goes on after thread 8 has run.
+    // The recursive call of 1010 is interrupted at once, and continues after thread 8 has run.
     "call 10 7/0 1 372",
     "call 13 7/0 2 1860",
     "open 13 7/-1 2 2976 1116 2",
@@ -387,7 +391,7 @@ Deno.test("PtCalls: each thread has its own calls, which go on on another CPU", 
   assertEquals(calls.filter((line) => line.includes(" 8/")), [
     "call 10 8/0 0 1116",
     "call 13 8/0 1 1116",
-    // Known with the packet after the one that says where it returns to.
+    // The return is known at the packet after its target address.
     "return 13 8/1 1 2604 1488 2",
     "return 10 8/1 0 2976 1860 4",
   ]);
@@ -396,7 +400,7 @@ Deno.test("PtCalls: each thread has its own calls, which go on on another CPU", 
     ...["7: 0 1", "7: 0;10 1", "7: 0;10;10 1", "7: 0;10;10;13 2"],
     ...["8: 0 2", "8: 0;10 2", "8: 0;10;13 2"],
   ]);
-  // Three calls of 1010, of which two stay open; those of 1013, one of each thread.
+  // Three calls of 1010, two of which stay open; two calls of 1013, one per thread.
   assertEquals(
     sums.filter((line) => !line.endsWith("0 0 0 0")).map((line) => line.split("; ")[1]),
     [

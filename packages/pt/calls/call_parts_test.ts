@@ -8,7 +8,7 @@ import { CallStack, PENDING, RESUMES } from "./pt_call_stack.ts";
 import { CallTimeline, CallTree } from "./pt_call_tree.ts";
 import { latencyBucket, LatencyTable } from "./pt_latency.ts";
 
-/** A call of a place that ended. */
+/** A finished call of a place. */
 function ended(
   place: number,
   since: number,
@@ -19,7 +19,7 @@ function ended(
   return Object.assign(new EndedCall(kind, place, true), { since, end, insns });
 }
 
-/** A log whose rows are known from some moment on: places 1 and 2 are row 0, place 3 does not count. */
+/** A log whose rows are known if `isKnown`: places 1 and 2 are row 0, place 3 does not count. */
 function log(isKnown: () => boolean, from = -Infinity, to = Infinity, own?: OwnSums) {
   const latency = new LatencyTable();
   const rows = {
@@ -60,7 +60,7 @@ Deno.test("CallLog: a recursion is a part of the call around it, in each thread"
     if (late) assertEquals(latency.of(0), undefined);
     isKnown = true;
     calls.settle();
-    // 100 of 7, not 40 more; 40 of 8, whose return was not seen.
+    // 100 of 7, without the 40 of the inner call; 40 of 8, whose return was not seen.
     assertEquals(stats(latency, 0), [3, 1, 140, 37, ["7: 100 at 100", "7: 40 at 110"]]);
     assertEquals(stats(latency, 5), [1, 0, 10, 4, ["7: 10 at 120"]]);
     assertEquals(latency.of(3), undefined);
@@ -82,7 +82,7 @@ Deno.test("CallLog: calls after the first unknown place wait until they are sett
   assertEquals(latency.of(1), undefined);
   known.add(2);
   calls.settle();
-  // The inner one is a part of the outer one, which is still open.
+  // The inner call is part of the outer one, which is still open.
   assertEquals([stats(latency, 1).slice(0, 4), latency.of(2)], [[1, 0, 0, 0], undefined]);
   calls.end(thread, ended(2, 20, 50));
   calls.end(thread, ended(1, 10, 60, 5));
@@ -117,11 +117,11 @@ Deno.test("CallLog: the time of a call is that in the part that counts; calls th
   assertEquals(one(50, 150), [1, 50, 3]);
   assertEquals(one(150, 250), [2, 100, 6]);
   assertEquals(one(50, 250), [3, 200, 9]);
-  // Its end is not in the part: no call, and no instructions of it.
+  // Its end is outside of the part, so neither the call nor its instructions count.
   assertEquals(one(120, 220, false), [3, 280, 9]);
   assertEquals(one(20, 90), [4, 280, 12]);
   assertEquals(one(210, 290), [5, 280, 15]);
-  // Times that are not known.
+  // Unknown times.
   assertEquals(one(-1, 150), [6, 280, 18]);
   assertEquals(one(150, -1), [7, 280, 21]);
   assertEquals(ended(1, 0, 0).duration, 0);
@@ -196,7 +196,7 @@ Deno.test("CallEvents: take and join give rows a thread, CPU and depth; drop for
   assertEquals(row(590), [2, 9, -1, 104, 1599, 5990, 599, 1198, 0]);
   other.drop(590);
   assertEquals([other.count, row(0)], [1, [2, 9, -1, 104, 1599, 5990, 599, 1198, 0]]);
-  // What is added in its place has nothing of it.
+  // A row added in its place has no data of the dropped one.
   other.clear();
   other.add(1, 2, 3, 4, 5, 6);
   assertEquals([other.count, row(0)], [1, [1, 2, 3, 4, 5, 6, -1, 0, 0]]);
@@ -223,7 +223,7 @@ Deno.test("CallStack: returns end the innermost frame that returns there, and th
   }
   assertEquals([stack.depth, stack.peak, stack.place[99], stack.since[99]], [100, 100, 99, 99]);
   assertEquals([stack.sinceInsns[99], stack.sinceCycles[99], stack.returnHigh[99]], [990, 297, 1]);
-  // 49 is the last one; 48 the one before; the upper half counts.
+  // 49 is the last one, 48 the one before. The upper half of the address counts.
   assertEquals([stack.returnsTo(49, 1), stack.returnsTo(48, 1), stack.returnsTo(0, 1)], [1, 2, 50]);
   assertEquals([stack.returnsTo(49, 0), stack.returnsTo(50, 1)], [0, 0]);
   stack.depth = 10;
@@ -291,13 +291,13 @@ Deno.test("CallOps: operations are read in their order, with rows of calls befor
     [CALL_OP.ROWS, 0, 0, -1, 25, 26, 3, 0],
     // At most one call was open.
     [CALL_OP.SUMS, 0, 0, -1, 25, 26, 9, 1],
-    // What was executed up to the call.
+    // The numbers are those at the time of the call.
     [CALL_OP.FRAME, 0x1005, -1, 77, 15, 16, 40, 0],
     [CALL_OP.GO_ON, 0x2000, 3, 200, 25, 26, 1, 0],
     [CALL_OP.LEFT, 0, 0, -1, 25, 26, 0, 0],
   ]);
   assertEquals(following, [...read.map(([kind]) => kind ?? -2), -1]);
-  // Rows count from the beginning again.
+  // Rows count from 0 again.
   events.count = 2;
   for (let i = 0; i < 100; i++) ops.add(CALL_OP.RETURN, stack, i);
   const again = new CallOpReader(ops.take());
@@ -324,12 +324,12 @@ Deno.test("CallDepth: calls push the address after them, returns and begins of t
   // A jump, and a call of the next instruction, which only pushes its address.
   assertEquals(branch(0, 0x3000, 0x3100), [2, 2, false]);
   assertEquals(branch(CALL, 0x3100, 0x3105), [2, 2, false]);
-  // A return to nowhere that is known ends no call.
+  // A return to an unknown address ends no call.
   assertEquals(branch(RETURN, 0x3110, 0x9999), [3, 2, false]);
   assertEquals(branch(RETURN, 0x3110, 0), [3, 2, false]);
   assertEquals(branch(RETURN, 0x3110, 0x2002), [2, 1, false]);
   assertEquals(branch(CALL, 0x2002, 0x3000), [2, 2, true]);
-  // longjmp passes the inner one by.
+  // longjmp leaves the inner call without a return.
   assertEquals(branch(RETURN, 0x3000, 0x1005), [1, 0, false]);
   calls.clear();
   assertEquals([calls.depth, calls.count], [0, 0]);
@@ -347,7 +347,7 @@ Deno.test("CallDepth: calls that left the traced code end when tracing begins ag
   assertEquals(branch(CALL | TRACE_END, 0x2000, 0x8000), 2);
   assertEquals(branch(TRACE_BEGIN, 0, 0x5000), 1);
   assertEquals(branch(CALL | TRACE_END, 0x2000, 0x8000), 2);
-  // Where it returns to: it has ended already, and the other call stays.
+  // The call that returns there has ended already, and the other call stays.
   assertEquals(branch(TRACE_BEGIN, 0, 0x2002), 1);
   assertEquals(branch(TRACE_BEGIN, 0, 0x2002), 1);
 });
@@ -357,7 +357,7 @@ Deno.test("CallDepth: addresses carry into their upper half, and both halves are
   calls.branch(BRANCH | CALL, 0xffff_fffe | 0, 4, 5, 0x10, 0);
   assertEquals([calls.low[0], calls.high[0]], [3, 5]);
   calls.branch(BRANCH | CALL, 0xffff_fff0 | 0, 4, 0x10, 0, 5);
-  // The next instruction: 5 and 0.
+  // The address of the next instruction is 5 and 0.
   assertEquals(calls.count, 1);
   calls.branch(BRANCH | CALL, 0x10, 4, 5, 0x15, 3);
   assertEquals(calls.count, 2);

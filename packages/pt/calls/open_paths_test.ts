@@ -2,7 +2,10 @@ import { assertEquals } from "@std/assert";
 import { OpenPaths, type PathBlocks } from "./pt_open_paths.ts";
 import { PlaceSums } from "./pt_place_sums.ts";
 
-/** Path 0 has blocks 0 and 1, path 1 has block 2, path 2 has blocks 1 and 2; each block is a place of its number + 5. */
+/**
+ * Path 0 has blocks 0 and 1, path 1 has block 2, path 2 has blocks 1 and 2. The place of a block is
+ * its number + 5.
+ */
 const BLOCKS: PathBlocks = {
   place: Int32Array.of(5, 6, 7),
   places: 8,
@@ -15,7 +18,7 @@ const BLOCKS: PathBlocks = {
   blocks: { insns: Int32Array.of(1, 2, 4) },
 };
 
-/** Instructions, ns and core clocks of the places of the three blocks. */
+/** Instructions, ns and core clocks of the places of the blocks. */
 function found({ insnsOf, timeOf, cyclesOf }: PlaceSums): (readonly [number, number, number])[] {
   return [5, 6, 7].map((place) => [
     ...[insnsOf[place] ?? NaN, timeOf[place] ?? NaN, cyclesOf[place] ?? NaN] as const,
@@ -33,7 +36,7 @@ Deno.test("OpenPaths: the time since the last one is shared by all instructions 
   open.fold(20, 40, BLOCKS, sums);
   assertEquals(found(sums), [[2, 4, 8], [4, 8, 16], [4, 8, 16]]);
   assertEquals([sums.insns, sums.time, open.isWaiting], [10, 20, false]);
-  // Nothing is counted twice.
+  // A second fold counts nothing twice.
   open.fold(20, 40, BLOCKS, sums);
   assertEquals([sums.insns, sums.time], [10, 20]);
   open.add(2);
@@ -48,7 +51,7 @@ Deno.test("OpenPaths: paths whose numbers are forgotten keep their instructions 
   for (const path of [0, 0, 1]) open.add(path);
   open.forget(BLOCKS);
   assertEquals(open.isWaiting, true);
-  // The number is another path's now.
+  // Another path has the number now.
   const other: PathBlocks = {
     ...BLOCKS,
     paths: { ...BLOCKS.paths, blocks: Int32Array.of(2, 2, 2, 2, 2), insns: Int32Array.of(8, 4, 8) },

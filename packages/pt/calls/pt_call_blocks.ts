@@ -14,35 +14,35 @@ import { PENDING } from "./pt_call_stack.ts";
 const DIRECT_CALL = 5;
 const INDIRECT_CALLS = [2, 3, 4, 6, 7];
 
-/** Of paths: not looked at yet, no calls or returns in it, some. */
+/** Kinds of paths: not examined yet, without calls and returns, with some. */
 const PATH = { NEW: 0, PLAIN: 1, CALLS: 2 } as const;
-/** Of blocks, whether a call may be before it: not looked at yet, no, yes. */
+/** Whether a call may be before a block: not examined yet, no, yes. */
 const AFTER_CALL = { NEW: 0, NO: 1, YES: 2 } as const;
 
 /**
- * Properties of blocks and paths for following calls: each is examined once, as long as its number is
- * valid.
+ * Properties of blocks and paths for following calls. Each block and path is examined once, as long
+ * as its number is valid.
  */
 export class CallBlocks {
-  /** The place of each block, or -1; known if a path with it was met. */
+  /** The place of each block, or -1; set when a path with the block is examined. */
   place: Int32Array = new Int32Array(0);
-  /** How each block ends: {@linkcode PENDING}; known if a path with it was met. */
+  /** The end of each block: {@linkcode PENDING}; set when a path with the block is examined. */
   end: Uint8Array = new Uint8Array(0);
-  /** 1 for each place that was met since {@linkcode CallBlocks.takeMet}. */
+  /** 1 for each place that was executed since {@linkcode CallBlocks.takeMet}. */
   met: Uint8Array = new Uint8Array(1024);
 
   readonly #code: PtCode;
   #pathKind = new Uint8Array(0);
   #afterCall = new Uint8Array(0);
-  /** By block that ends with a call: the number of the call, + 1. */
+  /** Number of the call at the end of each block, + 1; 0 if unknown. */
   #site = new Int32Array(0);
-  /** By return address: the number of a call, for jumps that end frames (longjmp). */
+  /** Number of the call by return address, for jumps that end frames (longjmp). */
   readonly #sites = new Map<number, number>();
   readonly #siteAddress: number[] = [];
   #blocks: BlockCache | undefined;
   #paths: PathTable | undefined;
 
-  /** Knows no block yet. */
+  /** Starts without blocks. */
   constructor(code: PtCode) {
     this.#code = code;
   }
@@ -64,22 +64,24 @@ export class CallBlocks {
     }
   }
 
-  /** The blocks; only after {@linkcode CallBlocks.use}. */
+  /** The blocks of the decoder; only after {@linkcode CallBlocks.use}. */
   get blocks(): BlockCache {
     return this.#blocks as BlockCache;
   }
 
-  /** The paths; only after {@linkcode CallBlocks.use}. */
+  /** The paths of the decoder; only after {@linkcode CallBlocks.use}. */
   get paths(): PathTable {
     return this.#paths as PathTable;
   }
 
-  /** How many places there are. */
+  /** Number of places. */
   get places(): number {
     return this.#code.table.count;
   }
 
-  /** The numbers of blocks and paths are about to be reused. */
+  /**
+   * Clears everything by number of a block or path, because these numbers are about to be reused.
+   */
   forget(): void {
     this.place.fill(-1);
     this.#site.fill(0);
@@ -87,7 +89,7 @@ export class CallBlocks {
     this.#pathKind.fill(PATH.NEW);
   }
 
-  /** Returns the places that were met and forgets them, including those of known paths. */
+  /** Returns the executed places and clears them, including those of known paths. */
   takeMet(): Int32Array<ArrayBuffer> {
     const places: number[] = [];
     const { met } = this;
@@ -97,7 +99,7 @@ export class CallBlocks {
     return Int32Array.from(places);
   }
 
-  /** Whether there are calls or returns in a path. */
+  /** Whether a path has calls or returns. */
   hasCalls(code: ThreadCode, path: number): boolean {
     const kind = this.#pathKind[path];
     return (kind === PATH.NEW ? this.#lookAt(code, path) : kind) === PATH.CALLS;
@@ -114,13 +116,13 @@ export class CallBlocks {
     return this.#pathKind[path] = kind;
   }
 
-  /** A place counts as met. */
+  /** Marks a place as executed. */
   meet(place: number): void {
     if (place >= this.met.length) this.met = enlarge(this.met, place + 1);
     this.met[place] = 1;
   }
 
-  /** The place of an address, which counts as met. */
+  /** The place of an address, which is marked as executed. */
   placeAt(code: ThreadCode, low: number, high: number): number {
     const place = this.#code.place(code, low, high);
     this.meet(place);
@@ -135,7 +137,7 @@ export class CallBlocks {
     return this.place[block] = this.placeAt(code, low[block] as number, high[block] as number);
   }
 
-  /** The number of the call that ends a block (-1: not known which) and returns to an address. */
+  /** Number of the call at the end of a block (-1 if unknown), which returns to an address. */
   siteOfBlock(block: number, low: number, high: number): number {
     const known = block < 0 ? -1 : (this.#site[block] as number) - 1;
     if (known >= 0) return known;
@@ -144,7 +146,7 @@ export class CallBlocks {
     return site;
   }
 
-  /** The number of the call that returns to an address: a new one where none was made. */
+  /** The number of the call that returns to an address; a new one for a new address. */
   siteBefore(address: number): number {
     let site = this.#sites.get(address);
     if (site === undefined) {
@@ -154,17 +156,17 @@ export class CallBlocks {
     return site;
   }
 
-  /** The number of the call that returns to an address; `undefined` if none was made. */
+  /** The number of the call that returns to an address; `undefined` if there was no such call. */
   siteReturningTo(low: number, high: number): number | undefined {
     return this.#sites.get(addressFromHalves(high, low));
   }
 
-  /** Where a call returns to. */
+  /** The return address of a call. */
   addressOfSite(site: number): number {
     return this.#siteAddress[site] as number;
   }
 
-  /** Whether the code before an address may be a call; a block begins at the address unless that is -1. */
+  /** Whether the code before an address may be a call. `block` begins at the address, or is -1. */
   isAfterCall(code: ThreadCode, low: number, high: number, block: number): boolean {
     const known = block < 0 ? AFTER_CALL.NEW : this.#afterCall[block];
     if (known !== AFTER_CALL.NEW) return known === AFTER_CALL.YES;
@@ -187,14 +189,14 @@ function mayFollowCall(code: ThreadCode, low: number, high: number): boolean {
     return window?.bytes[offset - window.from] ?? -1;
   };
   const direct = byte(DIRECT_CALL);
-  // Where nothing can be read, there may have been anything.
+  // Unreadable code may be a call.
   if (direct === 0xe8 || direct < 0) return true;
   return INDIRECT_CALLS.some((before) =>
     byte(before) === 0xff && (byte(before - 1) >> 3 & 7) === 2
   );
 }
 
-/** How a block ends, with regard to calls. */
+/** The end of a block: {@linkcode PENDING}. */
 function pendingOf(blocks: BlockCache, block: number): number {
   switch (blocks.kind[block]) {
     case InsnKind.CALL:

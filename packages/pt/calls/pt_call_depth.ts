@@ -2,29 +2,31 @@ import { enlarge } from "@perfdata/format/bytes";
 import { IP_FLAG } from "../samples/pt_sample_rows.ts";
 
 /**
- * The calls of a thread as perf follows them (`thread_stack__event` of tools/perf/util/thread-stack.c):
- * by return addresses, regardless of the called function.
+ * The open calls of a thread by perf's rules (`thread_stack__event` of
+ * tools/perf/util/thread-stack.c): only return addresses count, not the called function.
  */
 export class CallDepth {
-  /** Where the calls that are open return to, outermost first: the first `count`. */
+  /** Return addresses of the open calls, outermost first: the first `count`. */
   low: Int32Array = new Int32Array(64);
   high: Int32Array = new Int32Array(64);
-  /** The place of each, or -1. */
+  /** The place of each call, or -1. */
   place: Int32Array = new Int32Array(64);
-  /** How many calls are open. */
+  /** Number of open calls. */
   count = 0;
-  /** The piece of the trace with these calls, which end with it. */
+  /** Number of the trace piece with these calls, which end with the piece. */
   trace = -1;
   #traceEnd = new Uint8Array(64);
   #last = 0;
   #pushed = false;
 
-  /** The depth at the branch that came last; a return is as deep as its call. */
+  /** The depth at the last branch; a return has the depth of its call. */
   get depth(): number {
     return this.#last;
   }
 
-  /** Whether the branch that came last was a call: {@linkcode CallDepth.setPlace} may name its return. */
+  /**
+   * Whether the last branch was a call. If so, {@linkcode CallDepth.setPlace} may set its place.
+   */
   get pushed(): boolean {
     return this.#pushed;
   }
@@ -35,12 +37,12 @@ export class CallDepth {
     this.#last = 0;
   }
 
-  /** Says at which place the innermost call returns. */
+  /** Sets the place to which the innermost call returns. */
   setPlace(place: number): void {
     this.place[this.count - 1] = place;
   }
 
-  /** A branch from an instruction of `size` bytes; addresses that are not known are 0. */
+  /** Applies a branch from an instruction of `size` bytes; unknown addresses are 0. */
   branch(
     flags: number,
     fromLow: number,

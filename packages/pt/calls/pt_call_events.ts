@@ -1,50 +1,56 @@
 import { enlarge } from "@perfdata/format/bytes";
 
 /**
- * Rows from a worker thread to the one that knows their threads and CPUs: columns of {@linkcode
- * CallEvents}.
+ * Rows from a worker for the joining thread, which knows their threads and CPUs: columns of
+ * {@linkcode CallEvents}.
  */
 export interface CallEventPart {
-  /** A call or a return: see there. */
+  /** Kind of each row: see {@linkcode CallEvents.kind}. */
   readonly kind: Uint8Array<ArrayBuffer>;
-  /** Calls around it among those that are known there. */
+  /** Number of calls around it in the worker. */
   readonly depth: Int32Array<ArrayBuffer>;
-  /** A place there. */
+  /** Place in the worker. */
   readonly place: Int32Array<ArrayBuffer>;
-  /** When, ns. */
+  /** Time in ns. */
   readonly time: Float64Array<ArrayBuffer>;
-  /** Of a return: ns since the call. */
+  /** For a return: ns since the call. */
   readonly duration: Float64Array<ArrayBuffer>;
-  /** Of a return: instructions since the call. */
+  /** For a return: instructions since the call. */
   readonly insns: Float64Array<ArrayBuffer>;
   /** For a return: core clocks since the call; empty if all are 0. */
   readonly cycles: Float64Array<ArrayBuffer>;
 }
 
-/** Rows that are joined: from one up to another, of a thread on a CPU (-1: not known), `depth` calls deep. */
+/**
+ * Rows to join: from one number up to another, with their thread, CPU (-1 if unknown) and depth of
+ * calls.
+ */
 export type JoinedRows = Readonly<Record<"from" | "to" | "tid" | "cpu" | "depth", number>>;
 
 /** Calls and returns: rows in order of each thread's execution. */
 export class CallEvents {
   /** Number of rows. */
   count = 0;
-  /** 0 a call, 1 a return, 2 a return that was not seen: the trace ends, or longjmp passed it by. */
+  /**
+   * 0 a call, 1 a return, 2 the end of a call without a return: by the end of the trace, or by
+   * longjmp.
+   */
   kind: Uint8Array = new Uint8Array(256);
   /** The thread. */
   tid: Int32Array = new Int32Array(256);
   /** The CPU, or -1. */
   cpu: Int32Array = new Int32Array(256);
-  /** Calls around it. */
+  /** Number of calls around it. */
   depth: Int32Array = new Int32Array(256);
   /** The called function: a place of `PtCode.table`. */
   place: Int32Array = new Int32Array(256);
-  /** When, ns; -1 if there is no time. */
+  /** Time in ns; -1 without times. */
   time: Float64Array = new Float64Array(256);
   /** For a return: ns since the call; -1 if not known. */
   duration: Float64Array = new Float64Array(256);
   /** For a return: instructions since the call, including callees. */
   insns: Float64Array = new Float64Array(256);
-  /** Of a return: core clocks since the call in which the thread ran; 0 without CYC packets. */
+  /** For a return: core clocks since the call while the thread ran; 0 without CYC packets. */
   cycles: Float64Array = new Float64Array(256);
   /** 1 if the row may be of another thread: for a return, at the return or at the call. */
   unsure: Uint8Array = new Uint8Array(256);
@@ -69,13 +75,13 @@ export class CallEvents {
     this.count = 0;
   }
 
-  /** Forgets the first rows. */
+  /** Removes the first rows. */
   drop(rows: number): void {
     for (const column of this.#columns) column.copyWithin(0, rows, this.count);
     this.count -= rows;
   }
 
-  /** Hands out all rows, and is empty then. */
+  /** Returns all rows and removes them here. */
   take(): CallEventPart {
     const { count } = this;
     let clocked = 0;
@@ -94,10 +100,11 @@ export class CallEvents {
   }
 
   /**
-   * Adds rows that another thread has handed out.
+   * Adds rows of another thread.
    *
-   * @param rows Which of them, whose they are, and how many calls are around them that the other one does not know.
-   * @param placeOf The place here of one there.
+   * @param rows Range of the rows, their thread and CPU, and the number of calls around them that
+   * the other thread does not know.
+   * @param placeOf Places here, by places of the other thread.
    */
   join(part: CallEventPart, rows: JoinedRows, placeOf: Int32Array): void {
     const { from, to, tid, cpu, depth } = rows;
@@ -112,7 +119,7 @@ export class CallEvents {
     this.insns.set(part.insns.subarray(from, to), n);
     if (part.cycles.length > 0) this.cycles.set(part.cycles.subarray(from, to), n);
     else this.cycles.fill(0, n, end);
-    // Traces in which threads are not sure are decoded by one thread.
+    // Traces with unsure threads are decoded by one thread.
     this.unsure.fill(0, n, end);
     let row = n;
     for (const around of part.depth.subarray(from, to)) this.depth[row++] = depth + around;

@@ -2,21 +2,21 @@ import { enlarge } from "@perfdata/format/bytes";
 import type { OwnSums } from "./pt_call_ops.ts";
 import type { LatencyTable } from "./pt_latency.ts";
 
-/** The row for calls to a place. */
+/** Rows of {@linkcode LatencyTable}, by called place. */
 export interface CallRows {
-  /** Finds out the rows of places that are new. */
+  /** Finds the rows of new places. */
   resolve(): Promise<void> | void;
   /** The row of a place, `undefined` until known; -1 if its calls do not count. */
   of(place: number): number | undefined;
 }
 
-/** Rows that are not known in advance: each place is one. */
+/** Rows that are known in advance: each place is a row. */
 export const PLACE_ROWS: CallRows = { resolve: () => {}, of: (place) => place };
 
-/** How a call ends: its return was seen, or was not, since the trace ends or longjmp passed it by. */
+/** Ends of calls: a return, or none because the trace ends or longjmp left the call. */
 export const CALL_END = { RETURNED: 1, PASSED: 2 } as const;
 
-/** In place of {@linkcode CALL_END}: a call; what came before has a number, `place`, and what was open is others'. */
+/** Further kinds of entries: a call; and a hand-over, whose number is in `place`. */
 const CALL = 0;
 const HANDED_OVER = 3;
 
@@ -26,50 +26,50 @@ export class EndedCall {
   kind: number;
   /** The called place. */
   place: number;
-  /** When it began, ns; -1 if that is not known. */
+  /** Start time in ns; -1 if unknown. */
   since: number = -1;
-  /** When it ended, ns; -1 if that is not known. */
+  /** End time in ns; -1 if unknown. */
   end: number = -1;
-  /** Instructions since it began. */
+  /** Instructions since the start. */
   insns = 0;
-  /** Whether it is one of the calls that are asked for. */
+  /** Whether the call passes the filter. */
   counts: boolean;
 
-  /** One whose times are not known. */
+  /** Creates the end of a call with unknown times. */
   constructor(kind: number = CALL_END.PASSED, place = -1, counts = false) {
     this.kind = kind;
     this.place = place;
     this.counts = counts;
   }
 
-  /** ns; -1 if it is not known. */
+  /** Duration in ns; -1 if unknown. */
   get duration(): number {
     return this.since < 0 || this.end < 0 ? -1 : this.end - this.since;
   }
 }
 
-/** Counters of calls, and the part that counts. */
+/** Outputs of {@linkcode CallLog}, and the time filter. */
 export interface CallCounting {
   /** The rows of places. */
   readonly rows: CallRows;
-  /** Takes the calls. */
+  /** Receives the calls. */
   readonly latency: LatencyTable;
-  /** Time of calls is that from here on, ns. */
+  /** Start of the time filter in ns. */
   readonly from: number;
-  /** Time of calls is that up to here, ns. */
+  /** End of the time filter in ns. */
   readonly to: number;
-  /** The part that depends on the open calls around it, for the joining thread. */
+  /** Receives sums that depend on the open calls around them, for the joining thread. */
   readonly own?: OwnSums | undefined;
 }
 
 /**
- * Counts calls and their ends. Recursions are known only when the called function is known, since
- * several places may be one function: calls wait from the first new place on.
+ * Counts calls and their ends. A recursion is known only if the function of its place is known,
+ * since several places may be one function. So all entries wait from the first new place on.
  */
 export class CallLog {
   readonly #counting: CallCounting;
   #count = 0;
-  /** {@linkcode CALL_END}, `CALL` or `HANDED_OVER`. */
+  /** Kind of each waiting entry: {@linkcode CALL_END}, `CALL` or `HANDED_OVER`. */
   #kind = new Uint8Array(256);
   #thread = new Int32Array(256);
   #place = new Int32Array(256);
@@ -77,31 +77,31 @@ export class CallLog {
   #end = new Float64Array(256);
   #insns = new Float64Array(256);
   #counts = new Uint8Array(256);
-  /** How often each row is open, by thread. */
+  /** Number of open calls by thread and row. */
   readonly #open: Int32Array[] = [];
   /** Rows that were opened since the last {@linkcode CallLog.handOver}. */
   readonly #opened: number[] = [];
   readonly #tids: number[] = [];
 
-  /** Begins with nothing. */
+  /** Starts empty. */
   constructor(counting: CallCounting) {
     this.#counting = counting;
   }
 
-  /** A thread, or the idle task of a CPU; returns its number. */
+  /** Adds a thread, or the idle task of a CPU; returns its number. */
   thread(tid: number): number {
     this.#open.push(new Int32Array(64));
     return this.#tids.push(tid) - 1;
   }
 
-  /** A call of a place. */
+  /** Adds a call of a place. */
   call(thread: number, place: number): void {
     const row = this.#count === 0 ? this.#counting.rows.of(place) : undefined;
     if (row === undefined) this.#add(CALL, thread, place);
     else this.#begin(row, thread);
   }
 
-  /** The end of the innermost call of a place. */
+  /** Adds the end of the innermost call of a place. */
   end(thread: number, ended: EndedCall): void {
     const row = this.#count === 0 ? this.#counting.rows.of(ended.place) : undefined;
     if (row !== undefined) return this.#finish(row, thread, ended);
@@ -112,7 +112,7 @@ export class CallLog {
     this.#counts[n] = ended.counts ? 1 : 0;
   }
 
-  /** The open calls of a thread are handed over, and earlier additions have a number. */
+  /** Clears the open calls of a thread, which the joining thread takes over under a number. */
   handOver(thread: number, number: number): void {
     if (this.#count === 0) this.#handOver(thread, number);
     else this.#add(HANDED_OVER, thread, number);
@@ -139,7 +139,7 @@ export class CallLog {
     return n;
   }
 
-  /** Counts waiting calls; the rows of all places are known. */
+  /** Counts the waiting entries, after the rows of all places were resolved. */
   settle(): void {
     const { rows } = this.#counting;
     const ended = new EndedCall();
@@ -181,7 +181,7 @@ export class CallLog {
     const { kind, since, end, duration, counts } = ended;
     const open = this.#open[thread] as Int32Array;
     const others = open[row] = (open[row] as number) - 1;
-    // A recursion is a part of the call around it.
+    // A recursive call is part of the call around it.
     const time = duration !== -1 && others === 0
       ? Math.max(0, Math.min(end, to) - Math.max(since, from))
       : 0;

@@ -5,56 +5,66 @@ import type { CallStack } from "./pt_call_stack.ts";
 /** Operations that a worker leaves to the joining thread, because they depend on earlier calls. */
 export const CALL_OP = {
   /**
-   * The following operations belong to a buffer's thread: `a` its number, `time` the buffer's position,
+   * The following operations belong to a buffer's thread: `a` is its number, `time` the position in
    * ns.
    */
   STEP: 0,
-  /** Up to here, sums under the number `a` are known; at most `b` calls were open at once. */
+  /** Sums up to here have the number `a`; at most `b` calls were open at once. */
   SUMS: 1,
-  /** A call was made last, from before `address`, with `a` calls around it since `SUMS`. */
+  /**
+   * The last execution of the call that returns to the address in `time` had `a` calls around it,
+   * counted since `SUMS`.
+   */
   SITE: 2,
-  /** A call of the place `a` is open that returns to `address`. */
+  /** A call of the place `a` is open, which returns to `address`. */
   FRAME: 3,
-  /** Execution continues at `address`, after what nobody knows yet. */
+  /** Execution continues at `address`, after a block that the worker does not know. */
   GO_ON: 4,
   /** A return to `address`. */
   RETURN: 5,
   /** A jump to `address`, which may be after a call. */
   JUMP: 6,
-  /** Tracing begins again at `address`; where it should is not known yet. */
+  /** Tracing begins again at `address`; the worker does not know where it was left. */
   ENABLED: 7,
-  /** Tracing ends after what nobody knows yet. */
+  /** Tracing ends after a block that the worker does not know. */
   DISABLED: 8,
-  /** The thread no longer runs: `a` is what its last block waits for (-1 nobody knows) to return to `address`. */
+  /**
+   * The thread stops running. `a` is the end of its last block ({@linkcode PENDING}, -1 if
+   * unknown), with the return address `address`.
+   */
   LEFT: 9,
-  /** It will go on at `address`, if `a` is 1; 0 nobody knows where. */
+  /** The thread will continue at `address` if `a` is 1; at an unknown address if `a` is 0. */
   RESUMES: 10,
-  /** The first that runs in the step is at `address`. */
+  /** The first code of the step is at `address`. */
   BASE: 11,
-  /** Up to here, rows of `CallEvents` up to `a` have happened, with a depth as of the operation before. */
+  /**
+   * The next rows of `CallEvents`, up to `a`, come before the next operation. Their depth is
+   * relative to the depth here.
+   */
   ROWS: 12,
 } as const;
 
-/** Numbers of an operation. */
+/** Number of words of an operation. */
 const WORDS = 8;
 const WORD = { KIND: 0, LOW: 1, HIGH: 2, TIME: 3, INSNS: 4, CYCLES: 5, A: 6, B: 7 } as const;
 
 /**
- * Results of a thread for a range of a buffer besides sums: operations on open calls, in order of
- * execution. Calls that begin and end in it are not among them.
+ * Results of a worker for a range of a buffer, besides sums: operations on calls that were open
+ * before, in order of execution. Calls that begin and end in the range are not among them.
  */
 export class CallOps {
-  /** How many. */
+  /** Number of operations. */
   count = 0;
   #words = new Float64Array(64 * WORDS);
   readonly #events: Pick<CallEvents, "count"> | undefined;
-  /** Rows that an operation says of that they have happened. */
+  /** Number of rows that have a ROWS operation. */
   #rows = 0;
 
   /**
-   * Begins with none.
+   * Starts without operations.
    *
-   * @param events Calls one by one, between which the operations are; none if there are sums.
+   * @param events Calls that are listed one by one, which need ROWS operations between them;
+   * undefined if calls are summed.
    */
   constructor(events?: Pick<CallEvents, "count">) {
     this.#events = events;
@@ -63,8 +73,8 @@ export class CallOps {
   /**
    * Adds an operation.
    *
-   * @param stack The thread, for what it has executed up to here.
-   * @param a See {@linkcode CALL_OP}, as of the address (bits 31:0, 63:32) and the time, ns.
+   * @param stack The thread, with its numbers of instructions and cycles.
+   * @param a See {@linkcode CALL_OP}, as for the address (bits 31:0, 63:32) and the time in ns.
    */
   add(kind: number, stack: CallStack, a = 0, low = 0, high = 0, time = -1): void {
     const rows = this.#events?.count ?? 0;
@@ -88,7 +98,10 @@ export class CallOps {
     this.#words[WORDS * (this.count - 1) + WORD.B] = stack.peak;
   }
 
-  /** Adds {@linkcode CALL_OP.FRAME} of a call that is open: what was executed is that up to it. */
+  /**
+   * Adds {@linkcode CALL_OP.FRAME} for an open call, with the numbers of instructions and cycles at
+   * the call.
+   */
   addFrame(stack: CallStack, n: number): void {
     const at = this.#next(CALL_OP.FRAME);
     const words = this.#words;
@@ -108,7 +121,7 @@ export class CallOps {
     return at;
   }
 
-  /** Hands out what was added since the call before. */
+  /** Returns the operations since the last call. */
   take(): Float64Array<ArrayBuffer> {
     const words = this.#words.slice(0, WORDS * this.count);
     this.count = this.#rows = 0;
@@ -121,57 +134,57 @@ export class CallOpReader {
   readonly #words: Float64Array;
   #at = -WORDS;
 
-  /** Reads what `CallOps.take` gave. */
+  /** Reads operations of `CallOps.take`. */
   constructor(words: Float64Array) {
     this.#words = words;
   }
 
-  /** Whether there is a next one, which it goes to then. */
+  /** Advances to the next operation; returns whether there is one. */
   next(): boolean {
     return (this.#at += WORDS) < this.#words.length;
   }
 
-  /** The kind of the next one; -1 if there is none. */
+  /** The kind of the next operation; -1 at the end. */
   get following(): number {
     return this.#words[this.#at + WORDS] ?? -1;
   }
 
-  /** Which operation: {@linkcode CALL_OP}. */
+  /** Kind of the operation: {@linkcode CALL_OP}. */
   get kind(): number {
     return this.#word(WORD.KIND);
   }
 
-  /** Bits 31:0 of its address. */
+  /** Bits 31:0 of the address. */
   get low(): number {
     return this.#word(WORD.LOW);
   }
 
-  /** Bits 63:32 of its address. */
+  /** Bits 63:32 of the address. */
   get high(): number {
     return this.#word(WORD.HIGH);
   }
 
-  /** When, ns. */
+  /** Time in ns. */
   get time(): number {
     return this.#word(WORD.TIME);
   }
 
-  /** Instructions of the thread since the step began. */
+  /** Instructions of the thread since the start of the step. */
   get insns(): number {
     return this.#word(WORD.INSNS);
   }
 
-  /** Core clocks of the thread since the step began. */
+  /** Core clocks of the thread since the start of the step. */
   get cycles(): number {
     return this.#word(WORD.CYCLES);
   }
 
-  /** Its first number. */
+  /** The first number, `a`. */
   get a(): number {
     return this.#word(WORD.A);
   }
 
-  /** Its second number. */
+  /** The second number, `b`. */
   get b(): number {
     return this.#word(WORD.B);
   }
@@ -181,11 +194,14 @@ export class CallOpReader {
   }
 }
 
-/** Time and instructions of calls that count if nobody around them has called the same: rows of four numbers. */
+/**
+ * Time and instructions of calls that count only if no call of the same row is open around them:
+ * rows of four numbers.
+ */
 export class OwnSums {
   #words = new Float64Array(256);
   #used = 0;
-  /** By row, of the present number. */
+  /** Sums by row since the last number. */
   #time = new Float64Array(64);
   #insns = new Float64Array(64);
   #touched = new Uint8Array(64);
@@ -206,7 +222,7 @@ export class OwnSums {
     this.#insns[row] = (this.#insns[row] as number) + insns;
   }
 
-  /** What was added since the last call has a number. */
+  /** Ends the current sums, which get a number. */
   end(number: number): void {
     for (const row of this.#rows) {
       const at = this.#used;
@@ -221,7 +237,7 @@ export class OwnSums {
     this.#rows.length = 0;
   }
 
-  /** Hands out all of them: number, row, ns, instructions. */
+  /** Returns all rows: number, row, ns, instructions. */
   take(): Float64Array<ArrayBuffer> {
     const words = this.#words.slice(0, this.#used);
     this.#used = 0;

@@ -4,7 +4,7 @@ import type { OpenPaths } from "./pt_open_paths.ts";
 /** Maximum number of frames in which a return searches for its call, past frames that longjmp left. */
 const MAX_SEARCH = 4096;
 
-/** How the last block of a thread ended. */
+/** Ends of the last block of a thread. */
 export const PENDING = {
   NONE: 0,
   CALL: 1,
@@ -12,23 +12,23 @@ export const PENDING = {
   LEAVE: 3,
   COME_BACK: 4,
   JUMP: 5,
-  /** Another thread of this program decodes what came before. */
+  /** Unknown: another thread of this program decodes the code before. */
   UNKNOWN: 6,
 } as const;
 
-/** Whether it is known where execution continues after user space was left. */
+/** Whether the address is known at which execution continues after user space was left. */
 export const RESUMES = { NO: 0, YES: 1, UNKNOWN: 2 } as const;
 
-/** The calls of a thread. */
+/** The open calls of a thread. */
 export class CallStack {
   readonly tid: number;
-  /** The code that ran first, without a known call. */
+  /** The place of the first code, which has no known call; -1 before it. */
   base = -1;
   /** The node of the innermost call, or -1. */
   node = -1;
-  /** Instructions that were given to a node. */
+  /** Instructions that were added to a node. */
   noted = 0;
-  /** Since when `node` is innermost, ns; -1 if the thread does not run. */
+  /** Time in ns since which `node` is innermost; -1 if the thread does not run. */
   nodeSince = -1;
   depth = 0;
   place: Int32Array = new Int32Array(64);
@@ -37,31 +37,31 @@ export class CallStack {
   since: Float64Array = new Float64Array(64);
   sinceInsns: Float64Array = new Float64Array(64);
   sinceCycles: Float64Array = new Float64Array(64);
-  /** 1 if it was not sure that this thread made the call. */
+  /** 1 if the thread of the call was unsure. */
   sinceUnsure: Uint8Array = new Uint8Array(64);
-  /** Whether it is not sure that this thread runs now. */
+  /** Whether it is unsure that this thread runs now. */
   isUnsure = false;
   insns = 0;
-  /** Core clocks in which it ran. */
+  /** Core clocks while it ran. */
   cycles = 0;
-  /** How the last block ended, and where a call would return to. */
+  /** End of the last block, and the return address of a call. */
   pending: number = PENDING.NONE;
   pendingBlock = 0;
   pendingLow = 0;
   pendingHigh = 0;
-  /** Where execution continues after user space was left; only `resumes` says whether it is known. */
+  /** Address at which execution continues after user space was left, if `resumes` is YES. */
   resumes: number = RESUMES.NO;
   resumeLow = 0;
   resumeHigh = 0;
-  /** Maximum number of calls that were open at once since {@linkcode CallStack.empty}. */
+  /** Maximum number of open calls since {@linkcode CallStack.empty}. */
   peak = 0;
-  /** Calls that were made since then, by the number of the call. */
+  /** Numbers of the calls that were made since then. */
   readonly sites: number[] = [];
-  /** Number of calls around each call when it was made last, and the epoch. */
+  /** By number of a call: the number of calls around its last execution, and the epoch of that. */
   #siteDepth = new Int32Array(0);
   #siteEpoch = new Int32Array(0);
   #epoch = 1;
-  /** The paths of the buffer that it ran on last. */
+  /** The waiting paths of the buffer that it ran on last. */
   open: OpenPaths | undefined;
   /** Its number in the `CallLog`. */
   readonly number: number;
@@ -71,7 +71,7 @@ export class CallStack {
     this.number = number;
   }
 
-  /** Remembers how many calls are around a call that is made. */
+  /** Sets the number of calls around a call that is executed. */
   noteSite(site: number, depth: number): void {
     if (site >= this.#siteDepth.length) {
       this.#siteDepth = enlarge(this.#siteDepth, site + 1);
@@ -81,12 +81,12 @@ export class CallStack {
     this.#siteEpoch[site] = this.#epoch;
   }
 
-  /** Number of calls around a call when it was made last; -1 if it was not made. */
+  /** Number of calls around the last execution of a call; -1 if there was none. */
   depthOf(site: number): number {
     return this.#siteEpoch[site] === this.#epoch ? this.#siteDepth[site] as number : -1;
   }
 
-  /** Forgets all calls: they are somebody else's. */
+  /** Forgets all calls, which the joining thread takes over. */
   empty(): void {
     this.depth = 0;
     this.peak = 0;
@@ -94,7 +94,7 @@ export class CallStack {
     this.#epoch++;
   }
 
-  /** Nothing is known of what came before. */
+  /** Forgets all state, since the code before is unknown. */
   restart(): void {
     this.empty();
     this.base = -1;
@@ -126,7 +126,7 @@ export class CallStack {
     this.sinceUnsure[n] = this.isUnsure ? 1 : 0;
   }
 
-  /** Forgets the outer half of the calls: so many are open because their returns were not seen. */
+  /** Forgets the outer half of the calls, whose returns were not seen. */
   forgetOldest(): void {
     const n = this.depth >> 1;
     for (
@@ -143,12 +143,12 @@ export class CallStack {
     this.depth -= n;
   }
 
-  /** Whether a return that ends none of these frames may end one that is below them. */
+  /** Whether a return without a call among these frames may end a call of the joining thread. */
   get isOpenBelow(): boolean {
     return this.depth < MAX_SEARCH;
   }
 
-  /** Number of frames that a return to an address ends; 0 if none returns there. */
+  /** Number of frames that a return to an address ends; 0 if no frame has this return address. */
   returnsTo(low: number, high: number): number {
     const bottom = Math.max(0, this.depth - MAX_SEARCH);
     for (let i = this.depth - 1; i >= bottom; i--) {

@@ -11,28 +11,30 @@ import type { PtBuffer } from "../decode/pt_sink.ts";
 /** Maximum number of open calls; beyond that, the outer half is dropped. */
 export const MAX_DEPTH: number = 1 << 16;
 
-/** Results for calls, and inputs for finding them. */
+/** Outputs of following calls, and the tables for it. */
 export interface CallOutputs {
   /** Properties of blocks. */
   readonly blocks: CallBlocks;
-  /** Counts calls where there are no `events`, in `latency`. */
+  /** Counts calls into `latency` if there are no `events`. */
   readonly log: CallLog;
   /** Durations of calls. */
   readonly latency: LatencyTable;
-  /** Calls one by one. */
+  /** Receives single calls. */
   readonly events: CallEvents | undefined;
-  /** Executed code by stack. */
+  /** Receives the executed code by stack. */
   readonly tree: CallTree | undefined;
-  /** The innermost node over time. */
+  /** Receives the innermost node over time. */
   readonly timeline: CallTimeline | undefined;
-  /** Operations for the joining thread, which knows what came before; only with several threads. */
+  /**
+   * Operations for the joining thread, which knows the earlier calls; only with several threads.
+   */
   readonly ops: CallOps | undefined;
 }
 
 /**
- * Follows the calls of threads: the effect of a block's end, an address, or an event of the trace on
- * the open calls. If another thread knows what came before, operations that depend on it are left to
- * that thread.
+ * Follows the calls of threads: applies the end of a block, an address, or an event of the trace to
+ * the open calls. In a worker, operations that depend on earlier calls are left to the joining
+ * thread.
  */
 export class CallTracker {
   readonly #out: CallOutputs;
@@ -45,12 +47,12 @@ export class CallTracker {
   /** Number of the next operation SUMS. */
   #handed = 0;
 
-  /** Follows no thread yet. */
+  /** Starts without a thread. */
   constructor(out: CallOutputs) {
     this.#out = out;
   }
 
-  /** The next code belongs to this thread, on a buffer's CPU. */
+  /** Sets the thread of the next code, which runs on a buffer's CPU. */
   enter(buffer: PtBuffer, stack: CallStack): void {
     this.#buffer = buffer;
     this.#stack = stack;
@@ -58,13 +60,13 @@ export class CallTracker {
     stack.isUnsure = buffer.isUnsure;
   }
 
-  /** The next code runs at this time, ns, and counts or does not. */
+  /** Sets the time of the next code in ns, and whether it passes the filter. */
   at(now: number, counts: boolean): void {
     this.#now = now;
     this.#counts = counts;
   }
 
-  /** Notes how a block ends. */
+  /** Stores the end of a block. */
   pend(block: number): void {
     const { end, blocks } = this.#out.blocks;
     const stack = this.#stack;
@@ -76,13 +78,15 @@ export class CallTracker {
     stack.pendingHigh = blocks.endHigh(block);
   }
 
-  /** Execution continues at a block after a call, return or jump. */
+  /** Continues at a block after a call, return or jump. */
   goOnAt(block: number): void {
     const { low, high } = this.#out.blocks.blocks;
     this.goOn(low[block] as number, high[block] as number, block);
   }
 
-  /** Execution continues at an address after a call, return or jump; `block` is -1 where none begins. */
+  /**
+   * Continues at an address after a call, return or jump. `block` is -1 if no block begins there.
+   */
   goOn(low: number, high: number, block = -1): void {
     const stack = this.#stack;
     const { blocks } = this.#out;
@@ -107,7 +111,7 @@ export class CallTracker {
     }
   }
 
-  /** A return to an address. */
+  /** Applies a return to an address. */
   returnTo(low: number, high: number): void {
     const frames = this.#stack.returnsTo(low, high);
     if (frames > 0) this.#popFrames(frames);
@@ -115,7 +119,7 @@ export class CallTracker {
   }
 
   /**
-   * An indirect jump: where it goes to the return address of a call that this thread made before, it is
+   * Applies an indirect jump. A jump to the return address of an earlier call of this thread is a
    * longjmp to its setjmp, and ends all calls since.
    */
   jump(low: number, high: number, block = -1): void {
@@ -129,16 +133,16 @@ export class CallTracker {
     }
   }
 
-  /** An interrupt at an address leads to another one. */
+  /** Applies an interrupt at an address, which leads to another address. */
   interrupt(low: number, high: number, toLow: number, toHigh: number): void {
     this.goOn(low, high);
     this.#push(this.#out.blocks.placeAt(this.#running.toCode, toLow, toHigh), low, high);
     this.#stack.pending = PENDING.NONE;
   }
 
-  /** Tracing ends, by an event at an address. */
+  /** Ends tracing, by an event at an address. */
   leaveAt(low: number, high: number): void {
-    // The way there was gone, though nothing was executed.
+    // The end of the last block was executed, though no code after it.
     this.goOn(low, high);
     const stack = this.#stack;
     stack.resumes = RESUMES.YES;
@@ -147,7 +151,7 @@ export class CallTracker {
     stack.pending = PENDING.NONE;
   }
 
-  /** Tracing ends, by what the last block did. */
+  /** Ends tracing, by the end of the last block. */
   leave(): void {
     const stack = this.#stack;
     const { pending } = stack;
@@ -162,7 +166,7 @@ export class CallTracker {
     } else stack.resumes = RESUMES.NO;
   }
 
-  /** Tracing begins again at an address: where it was left, after a return, or in a handler. */
+  /** Begins tracing again at an address: where it was left, after a return, or in a handler. */
   resume(low: number, high: number): void {
     const stack = this.#stack;
     const { blocks, ops } = this.#out;
@@ -178,13 +182,13 @@ export class CallTracker {
     } else this.#push(blocks.placeAt(this.#running.code, low, high), resumeLow, resumeHigh);
   }
 
-  /** The executed code is unknown. */
+  /** Forgets the end of the last block: the code since then is unknown. */
   lose(): void {
     this.#stack.pending = PENDING.NONE;
     this.#stack.resumes = RESUMES.NO;
   }
 
-  /** The code that runs now is the first known code of the thread. */
+  /** Starts with a block, the first known code of the thread. */
   beginAt(block: number): void {
     const stack = this.#stack;
     const { blocks, ops, tree } = this.#out;
@@ -196,7 +200,7 @@ export class CallTracker {
     ops.add(CALL_OP.BASE, stack, 0, low[block], high[block]);
   }
 
-  /** A place is what runs first. */
+  /** Starts with a place, the first code of the thread. */
   base(place: number): void {
     const stack = this.#stack;
     stack.base = place;
@@ -206,7 +210,7 @@ export class CallTracker {
     if (stack.depth === 0) stack.node = tree.node(-1, place, stack.tid);
   }
 
-  /** A thread is finished: ends its open calls. */
+  /** Ends the open calls of a finished thread. */
   finish(stack: CallStack): void {
     this.#stack = stack;
     this.#cpu = -1;
@@ -215,7 +219,7 @@ export class CallTracker {
     this.since(stack, this.#now);
   }
 
-  /** Gives the instructions since the last change of a thread's calls to the node that was innermost. */
+  /** Adds the instructions since the last change of a thread's calls to its innermost node. */
   note(stack: CallStack): void {
     const { open, node } = stack;
     if (open === undefined) return;
@@ -224,7 +228,7 @@ export class CallTracker {
     if (insns > 0 && node >= 0 && this.#counts) open.addToNode(node, insns);
   }
 
-  /** Another node of a thread is innermost from now on. */
+  /** Ends the time of a thread's innermost node in the timeline. */
   since(stack: CallStack, now: number): void {
     const { node, nodeSince } = stack;
     if (now < 0) return;
@@ -234,13 +238,16 @@ export class CallTracker {
     stack.nodeSince = now;
   }
 
-  /** Nothing is known of what a thread has called. */
+  /** Restarts a thread whose earlier calls are unknown. */
   restart(stack: CallStack): void {
     stack.restart();
     this.#beginNode(stack);
   }
 
-  /** Leaves to others what is open of a thread that no longer runs, and what it waits for. */
+  /**
+   * Leaves a thread that no longer runs to the joining thread: its open calls, and the end of its
+   * last block.
+   */
   leaveToOthers(ops: CallOps, stack: CallStack): void {
     this.#handOver(ops, stack);
     const { pending, pendingLow, pendingHigh, resumes, resumeLow, resumeHigh } = stack;
@@ -254,7 +261,7 @@ export class CallTracker {
     return this.#buffer as PtBuffer;
   }
 
-  /** Where others have what comes before: leaves to them what is open, and what is to be done with it. */
+  /** In a worker, leaves the open calls and an operation to the joining thread. */
   #defer(kind: number, low: number, high: number): void {
     const { ops } = this.#out;
     if (ops === undefined) return;
@@ -262,7 +269,7 @@ export class CallTracker {
     ops.add(kind, this.#stack, this.#counts ? 1 : 0, low, high, this.#now);
   }
 
-  /** Leaves to others the calls that are open. */
+  /** Leaves the open calls to the joining thread. */
   #handOver(ops: CallOps, stack: CallStack): void {
     const { tree, log, blocks } = this.#out;
     if (tree === undefined && stack.peak === 0 && stack.sites.length === 0) return;
@@ -278,13 +285,13 @@ export class CallTracker {
     this.#beginNode(stack);
   }
 
-  /** The caller of the running code is unknown. */
+  /** Adds a node for running code whose caller is unknown. */
   #beginNode(stack: CallStack): void {
     const { tree } = this.#out;
     if (tree !== undefined) stack.node = tree.add(-1, this.#handed, stack.tid);
   }
 
-  /** Remembers who made a call, and how deep. */
+  /** Stores the depth of the call at the end of the last block. */
   #noteSite(): void {
     const { blocks, ops } = this.#out;
     const stack = this.#stack;
@@ -294,7 +301,7 @@ export class CallTracker {
     stack.noteSite(site, stack.depth);
   }
 
-  /** A call of a place that returns to an address. */
+  /** Adds a call of a place that returns to an address. */
   #push(place: number, low: number, high: number): void {
     const { events, log, tree } = this.#out;
     const stack = this.#stack;
@@ -311,7 +318,7 @@ export class CallTracker {
     stack.node = tree.node(stack.node, place, stack.tid);
   }
 
-  /** Too many calls are open for most to return: the outer half become calls without an end. */
+  /** Too many calls are open for most to return: the outer half ends without a return. */
   #forgetOldest(stack: CallStack): void {
     const { events, log } = this.#out;
     if (events === undefined) {
@@ -323,7 +330,7 @@ export class CallTracker {
   }
 
   #popFrames(frames: number): void {
-    // All but the last were passed by.
+    // All but the outermost frame end without a return.
     for (let n = frames; n > 1; n--) this.#pop(CALL_END.PASSED);
     this.#pop(CALL_END.RETURNED);
   }

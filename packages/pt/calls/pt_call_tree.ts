@@ -2,14 +2,14 @@ import { enlarge } from "@perfdata/format/bytes";
 
 /** Number of words of a node in a result. */
 const TREE_WORDS = 5;
-/** Sums of time are of multiples of 2^-16 ns, and exact up to here. */
+/** Times are multiples of 2^-16 ns, so their sums are exact up to this one. */
 const EXACT = 2 ** 37;
 
 /** Executed code by stack: nodes of a tree, each with a place and its caller's node. */
 export class CallTree {
   /** Number of nodes. */
   count = 0;
-  /** The node that called, or -1. */
+  /** The caller's node, or -1. */
   parent: Int32Array = new Int32Array(256);
   /** The called place. */
   place: Int32Array = new Int32Array(256);
@@ -22,7 +22,7 @@ export class CallTree {
 
   readonly #nodes = new Map<number, number>();
 
-  /** The node of a place that is called from another node, or by a thread from nothing (-1). */
+  /** The node of a place that was called from another node, or that is a root (-1) of a thread. */
   node(parent: number, place: number, tid: number): number {
     // Places are fewer than 2^24; threads take the negative numbers.
     const key = (parent < 0 ? -1 - tid : parent + 1) * 2 ** 24 + place;
@@ -33,7 +33,7 @@ export class CallTree {
     return n;
   }
 
-  /** Adds a node that is no other's. */
+  /** Adds a node that `node` does not find. */
   add(parent: number, place: number, tid: number): number {
     const n = this.count++;
     if (n === this.parent.length) this.#grow();
@@ -43,18 +43,18 @@ export class CallTree {
     return n;
   }
 
-  /** Adds instructions to a node, each of which took this many ns. */
+  /** Adds instructions to a node, with the ns of each. */
   addTo(node: number, insns: number, nsEach: number): void {
     this.insns[node] = (this.insns[node] as number) + insns;
     this.time[node] = (this.time[node] as number) + insns * nsEach;
   }
 
-  /** Whether all sums are exact, and so the same in whichever order they were added. */
+  /** Whether all sums are exact, so that they do not depend on the order of addition. */
   get isExact(): boolean {
     return this.time.every((sum) => sum < EXACT);
   }
 
-  /** Hands out all nodes, and is empty then: parent, place, thread, instructions, ns of each. */
+  /** Returns all nodes and removes them here: parent, place, thread, instructions, ns of each. */
   take(): Float64Array<ArrayBuffer> {
     const { count } = this;
     const words = new Float64Array(TREE_WORDS * count);
@@ -72,9 +72,9 @@ export class CallTree {
   }
 
   /**
-   * Joins nodes that another one has handed out.
+   * Adds the nodes of another tree.
    *
-   * @param rootOf The node here of one there that has no parent, by its place; -1 if there is none.
+   * @param rootOf The node here of the other tree's root with this place; -1 if there is none.
    */
   join(words: Float64Array, rootOf: (place: number) => number, placeOf: Int32Array): void {
     const here = new Int32Array(words.length / TREE_WORDS);
@@ -96,8 +96,8 @@ export class CallTree {
   }
 
   /**
-   * The numbers of all nodes in an order that does not depend on what came first: each after its parent, by
-   * thread and place.
+   * The numbers of all nodes, each after its parent, sorted by thread and place. This order does
+   * not depend on the order of addition.
    *
    * @param compare The order of two places.
    */
@@ -140,9 +140,9 @@ export class CallTimeline {
   tid: Int32Array = new Int32Array(256);
   /** The node; -1 if the thread does not run. */
   node: Int32Array = new Int32Array(256);
-  /** From when, ns. */
+  /** Start time in ns. */
   from: Float64Array = new Float64Array(256);
-  /** Until when, ns. */
+  /** End time in ns. */
   to: Float64Array = new Float64Array(256);
 
   /** Adds a row. */

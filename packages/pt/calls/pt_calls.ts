@@ -14,34 +14,34 @@ import type { PtTrace } from "../code/pt_trace.ts";
 import type { PtClock } from "../decode/pt_clock.ts";
 import type { PtBuffer, PtPartSink } from "../decode/pt_sink.ts";
 
-/** Selects the part of a trace that counts. */
+/** Filter for a part of a trace. */
 export interface CallFilter {
-  /** Only these threads. */
+  /** Threads; all by default. */
   readonly tids?: ReadonlySet<number> | undefined;
-  /** Only from this time on, ns. */
+  /** First time in ns. */
   readonly from?: number;
-  /** Only up to this time, ns. */
+  /** Last time in ns. */
   readonly to?: number;
 }
 
 /** Options of {@linkcode PtCalls}. */
 export interface CallOptions {
-  /** Which part counts. */
+  /** Filter for a part of the trace. */
   readonly filter?: CallFilter;
   /**
-   * Called between packets: there are `events`, to be used and cleared then, in place of sums: those of places,
-   * {@linkcode PtCalls.latency} and the tree stay empty.
+   * Called between packets. With it, there are `events`, which the function has to use and clear,
+   * and no sums: those of places, {@linkcode PtCalls.latency} and the tree stay empty.
    */
   readonly idle?: () => Promise<void> | void;
-  /** Key for counting {@linkcode PtCalls.latency}; by place otherwise. */
+  /** Rows of {@linkcode PtCalls.latency}; a row per place by default. */
   readonly rows?: CallRows;
   /** Whether to fill {@linkcode PtCalls.tree}. */
   readonly tree?: boolean;
   /** Whether to fill {@linkcode PtCalls.timeline}, which grows with the calls. */
   readonly timeline?: boolean;
-  /** Whether there are `events` in place of sums without `idle`, too: they are taken with parts. */
+  /** Whether to fill `events` even without `idle`, instead of sums. They are in the parts. */
   readonly events?: boolean;
-  /** Whether others have what comes before; see {@linkcode PtCalls.takePart}. */
+  /** Whether this is a worker for a range of a buffer; see {@linkcode PtCalls.takePart}. */
   readonly part?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface CallOptions {
  * function (tail call) counts for the function that was called.
  */
 export class PtCalls implements PtPartSink<CallPart> {
-  /** Calls and returns since the last clearing, if requested; then there are no sums. */
+  /** Calls and returns since the last clearing, if requested. If so, there are no sums. */
   readonly events: CallEvents | undefined;
   /** Executed code by stack, if requested. */
   readonly tree: CallTree | undefined;
@@ -61,7 +61,7 @@ export class PtCalls implements PtPartSink<CallPart> {
   readonly timeline: CallTimeline | undefined;
   /** Durations of all calls, by row: see {@linkcode CallOptions.rows}. */
   readonly latency: LatencyTable = new LatencyTable();
-  /** Instructions, time and core clocks by place, and in all. */
+  /** Instructions, time and core clocks by place, and in total. */
   readonly sums: PlaceSums = new PlaceSums();
 
   readonly #clock: PtClock;
@@ -74,15 +74,17 @@ export class PtCalls implements PtPartSink<CallPart> {
   readonly #tracker: CallTracker;
   readonly #stacks = new Map<number, CallStack>();
   readonly #open = new Map<number, OpenPaths>();
-  /** Operations for the joining thread, which knows what came before; only with several threads. */
+  /**
+   * Operations for the joining thread, which knows the earlier calls; only with several threads.
+   */
   readonly #ops: CallOps | undefined;
   readonly #own: OwnSums | undefined;
-  /** The thread of the operations. */
+  /** The thread that the operations are about. */
   #current: CallStack | undefined;
-  /** Whether a guest ran since a part was handed out. */
+  /** Whether a guest ran since the last part. */
   #hasGuest = false;
 
-  /** Makes a sink for `decodePt`. */
+  /** Creates a sink for `decodePt`. */
   constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, options: CallOptions = {}) {
     const { filter = {}, idle, rows = PLACE_ROWS, part } = options;
     this.#clock = clock;
@@ -113,12 +115,15 @@ export class PtCalls implements PtPartSink<CallPart> {
     this.#tracker = new CallTracker(this.#out);
   }
 
-  /** 1 for each place that was met, where parts are made or joined: others may be of what was decoded twice. */
+  /**
+   * 1 for each executed place, if parts are made or joined. Other places may come from code that
+   * was decoded twice.
+   */
   get met(): Uint8Array {
     return this.#blocks.met;
   }
 
-  /** Lets the caller use the events, or counts the calls. */
+  /** Calls `idle` of the options, or counts the calls. */
   async idle(): Promise<void> {
     await this.#idle?.();
     if (this.events !== undefined) return;
@@ -126,13 +131,13 @@ export class PtCalls implements PtPartSink<CallPart> {
     this.#log.settle();
   }
 
-  /** Gives up what is kept by block and path. */
+  /** Clears everything by number of a block or path. */
   forget(): void {
     for (const open of this.#open.values()) if (open.isWaiting) open.forget(this.#blocks);
     this.#blocks.forget();
   }
 
-  /** Another thread: its time begins now. */
+  /** Handles the next thread of a buffer, whose time begins now. */
   thread(buffer: PtBuffer): void {
     this.#hasGuest ||= buffer.code.isGuest;
     const open = this.#openPaths(buffer.index);
@@ -144,11 +149,11 @@ export class PtCalls implements PtPartSink<CallPart> {
       this.#tracker.since(stack, open.time);
       stack.nodeSince = -1;
     }
-    // It may run on another CPU from here on.
+    // The thread may run on another CPU from here on.
     open.stack = undefined;
   }
 
-  /** Takes paths and events. */
+  /** Counts paths and events. */
   flow(buffer: PtBuffer, run: FlowDecoder): void {
     const { tids, from = -Infinity, to = Infinity } = this.#filter;
     if (tids !== undefined && !tids.has(buffer.tid)) return;
@@ -172,7 +177,7 @@ export class PtCalls implements PtPartSink<CallPart> {
         const event = ~path;
         const time = this.#clock.ns(run.time[event] as number);
         const cycles = run.cycles[event] as number;
-        // Without times, cycles alone say when.
+        // Without times, cycles tell whether time has passed.
         if (time >= 0 ? time !== now : cycles !== open.cycles) {
           const passed = now < 0 ? 0 : Math.max(0, Math.min(time, to) - Math.max(now, from));
           const share = time > now && now >= 0 ? passed / (time - now) : 1;
@@ -203,12 +208,12 @@ export class PtCalls implements PtPartSink<CallPart> {
     }
   }
 
-  /** Ends what is open when the trace ends. */
+  /** Ends the open calls at the end of the trace. */
   finish(): void {
     const { from = -Infinity, to = Infinity } = this.#filter;
     const now = Math.max(-1, ...[...this.#open.values()].map(({ time }) => time));
     this.#tracker.at(now, now < 0 || (now >= from && now <= to));
-    // By thread: the order in which they were met first is another one where several threads decode.
+    // Sorted by thread, because several threads may decode in another order.
     for (const [, stack] of [...this.#stacks].sort(([a], [b]) => a - b)) {
       this.#tracker.finish(stack);
     }
@@ -216,7 +221,9 @@ export class PtCalls implements PtPartSink<CallPart> {
     this.#log.settle();
   }
 
-  /** The calls of the thread that runs. Each CPU has its own idle task, and who is not known stays there. */
+  /**
+   * The calls of the running thread. The idle task and an unknown thread are separate on each CPU.
+   */
   #stack({ tid, index }: PtBuffer): CallStack {
     const key = tid > 0 ? tid : -1 - 2 * index - (tid < 0 ? 1 : 0);
     let stack = this.#stacks.get(key);
@@ -232,7 +239,7 @@ export class PtCalls implements PtPartSink<CallPart> {
     return open;
   }
 
-  /** A thread runs on a buffer's CPU, and no longer on another. */
+  /** Sets the buffer on whose CPU a thread runs. */
   #runsOn(stack: CallStack, open: OpenPaths): void {
     const before = stack.open;
     open.stack = stack;
@@ -244,7 +251,7 @@ export class PtCalls implements PtPartSink<CallPart> {
     stack.open = open;
   }
 
-  /** Time has passed, and cycles, of which a share is in the part that counts. */
+  /** Adds a passed time, and cycles, a share of which is inside of the time filter. */
   #pass(stack: CallStack, open: OpenPaths, cycles: number, time: number, share: number): void {
     const passed = open.isOn ? grained(share * (cycles - open.cycles)) : 0;
     open.cycles = cycles;
@@ -252,7 +259,10 @@ export class PtCalls implements PtPartSink<CallPart> {
     this.#fold(open, time, passed);
   }
 
-  /** Counts the paths since the last time, and divides time and cycles among them by their instructions. */
+  /**
+   * Counts the paths since the last time, and divides time and cycles among them by their
+   * instructions.
+   */
   #fold(open: OpenPaths, time: number, cycles: number): void {
     if (this.tree !== undefined && open.stack !== undefined) this.#tracker.note(open.stack);
     open.fold(time, cycles, this.#blocks, this.sums, this.tree);
@@ -264,7 +274,7 @@ export class PtCalls implements PtPartSink<CallPart> {
     const high = run.ipHigh[event] as number;
     switch (run.kind[event]) {
       case FlowEvent.DISABLED:
-        // Time that is spent elsewhere belongs to nothing here.
+        // Time outside of the traced code belongs to no place.
         this.#fold(open, 0, 0);
         open.isOn = false;
         if (((run.detail[event] as number) & 2) !== 0) tracker.leaveAt(low, high);
@@ -285,7 +295,7 @@ export class PtCalls implements PtPartSink<CallPart> {
     }
   }
 
-  /** Where others have what comes before: what follows may come after what they have of other buffers. */
+  /** In a worker: begins a step, because the code before may be in other buffers. */
   step(buffer: PtBuffer): void {
     const ops = this.#ops;
     if (ops === undefined) return;
@@ -295,21 +305,21 @@ export class PtCalls implements PtPartSink<CallPart> {
     ops.add(CALL_OP.STEP, stack, buffer.tid, 0, 0, buffer.position);
   }
 
-  /** See `PtPartSink`; `undefined` where what was executed still waits for its time. */
+  /** See `PtPartSink`; `undefined` if executed code still waits for its time. */
   stateOf(buffer: PtBuffer): number[] | undefined {
     const open = this.#openPaths(buffer.index);
-    // Without times and cycles there is nothing to wait for.
+    // Without times and cycles, no code waits.
     if (!this.#clock.known && buffer.cycles === 0) this.#fold(open, 0, 0);
     if (open.isWaiting) return undefined;
     return [open.time, Number(open.isOn), buffer.cycles - open.cycles];
   }
 
-  /** The last time of a buffer, ns. */
+  /** The last time of a buffer in ns. */
   timeOfBuffer(index: number): number {
     return this.#openPaths(index).time;
   }
 
-  /** A range of a buffer begins: nothing is known of it yet. */
+  /** Begins a range of a buffer, without any earlier state. */
   beginBuffer(index: number): void {
     this.#open.delete(index);
     this.#current = undefined;
@@ -318,9 +328,9 @@ export class PtCalls implements PtPartSink<CallPart> {
   }
 
   /**
-   * Hands out what was found since the call before, where others have what comes before.
+   * In a worker: returns the results since the last call.
    *
-   * @param isEnd Whether nothing follows.
+   * @param isEnd Whether it is the last part.
    */
   async takePart(buffer: PtBuffer, isEnd = false): Promise<CallPart> {
     const ops = this.#ops as CallOps;
@@ -340,7 +350,7 @@ export class PtCalls implements PtPartSink<CallPart> {
     }
     const part = {
       places: this.sums.take(),
-      // What still waits for its time is of this part.
+      // Nodes that still wait for their time belong to this part.
       tree: open.hasNodes ? undefined : this.tree?.take(),
       events: this.events?.take(),
       met: this.#blocks.takeMet(),
@@ -354,17 +364,17 @@ export class PtCalls implements PtPartSink<CallPart> {
     };
     this.#hasGuest = buffer.code.isGuest;
     open.stack = undefined;
-    // The thread that runs goes on, but nobody here knows what it has called.
+    // The running thread continues, without its earlier calls.
     this.#current = this.#stack(buffer);
     this.#tracker.restart(this.#current);
     return part;
   }
 
   /**
-   * Adds the sums of a part; its operations are still to be applied.
+   * Adds the sums of a part. Its operations are still to be applied.
    *
-   * @param placeOf The place here of one there.
-   * @param roots Takes the nodes of the tree that its operations begin at.
+   * @param placeOf Places here, by places of the part.
+   * @param roots Receives the nodes of the tree at which the part's operations begin.
    */
   join(part: CallPart, placeOf: Int32Array, roots: Map<number, number>): JoinedCalls {
     const { sums } = this;
@@ -386,12 +396,12 @@ export class PtCalls implements PtPartSink<CallPart> {
     return new PartJoiner(to, part, { placeOf, rowOf, roots });
   }
 
-  /** Whether all sums are exact, and so the same in whichever order they were added. */
+  /** Whether all sums are exact, so that they do not depend on the order of addition. */
   get isExact(): boolean {
     return this.sums.isExact && this.tree?.isExact !== false;
   }
 
-  /** Says when the trace of a buffer ended, ns. */
+  /** Sets the end time of a buffer's trace in ns. */
   endBuffer(index: number, time: number): void {
     this.#openPaths(index).time = time;
   }

@@ -16,7 +16,7 @@ const TWO_CALLS = [
   ip("TIP", BASE),
 ];
 
-/** ns from the first TSC packet on. */
+/** Calls and returns as text, with times in ns since the first TSC packet. */
 async function calls(packets = TWO_CALLS, filter: CallFilter = {}, from = 0) {
   const opened = await small({ cpus: [packets] });
   const { trace } = opened;
@@ -83,7 +83,7 @@ Deno.test("PtCalls: sums of a caller and its callee have instructions, time, cal
   const { of, sums: all, tree, timeline } = await sums();
   // Four instructions share the 744 ns up to the second time, and four the 1116 ns up to the third.
   assertEquals(of, [
-    // What ran first was not called.
+    // The first code has no call.
     [0, 1, 186, 0, 0, undefined],
     [0x5, 1, 279, 0, 0, undefined],
     [0xa, 1, 0, 0, 0, undefined],

@@ -8,70 +8,76 @@ import type { PtBuffer } from "../decode/pt_sink.ts";
 
 /** Result of a `PtCalls` for a range of a buffer. */
 export interface CallPart {
-  /** By place: its number, instructions, ns, core clocks. */
+  /** For each place: its number, instructions, ns, core clocks. */
   readonly places: Float64Array<ArrayBuffer>;
-  /** Places that were met. */
+  /** Executed places. */
   readonly met: Int32Array<ArrayBuffer>;
   /** Counts of calls, by row. */
   readonly latency: LatencyPart;
-  /** A place of each row that is named in it: row, place. */
+  /** A place of each row in the part: row, place. */
   readonly rows: Float64Array<ArrayBuffer>;
-  /** Time and instructions that depend on what is open; see {@linkcode OwnSums}. */
+  /** Time and instructions that depend on open calls; see {@linkcode OwnSums}. */
   readonly own: Float64Array<ArrayBuffer>;
   /** Operations that depend on earlier code; see {@linkcode CallOps}. */
   readonly ops: Float64Array<ArrayBuffer>;
-  /** What was executed by stack, from where each operation SUMS was on; `undefined` where more is to come. */
+  /**
+   * Executed code by stack, with a root for each operation SUMS; `undefined` if the next part
+   * completes it.
+   */
   readonly tree: Float64Array<ArrayBuffer> | undefined;
-  /** Calls one by one, between operations ROWS, in place of sums; `undefined` if there are sums. */
+  /** Single calls, between operations ROWS, instead of sums; `undefined` if there are sums. */
   readonly events: CallEventPart | undefined;
-  /** Whether a guest ran: operations do not say whose code it is. */
+  /** Whether a guest ran. Operations do not tell its code from the host's. */
   readonly hasGuest: boolean;
-  /** Instructions and time in all. */
+  /** Total of instructions. */
   readonly insns: number;
-  /** See there. */
+  /** Total of time in ns. */
   readonly time: number;
 }
 
 /**
- * Only one thread can do it: so many calls are open that the outer ones have to be forgotten, times are so long
- * (damaged ones are) that sums are not exact, or a guest ran, whose code is another.
+ * The trace has to be decoded by one thread. Either the outer calls would have to be forgotten,
+ * since too many are open; or times are too long for exact sums, as in damaged traces; or a guest
+ * ran, whose code is different.
  */
 export class OneThreadOnly extends Error {}
 
-/** A part whose sums were added, on the way to its operations being applied. */
+/** A part whose sums were added, and whose operations are to be applied step by step. */
 export interface JoinedCalls {
-  /** Goes to the step that comes next: who runs, and since when, ns; `undefined` if there is none. */
+  /**
+   * Advances to the next step; returns its thread and start time in ns, or `undefined` at the end.
+   */
   nextStep(): { readonly tid: number; readonly position: number } | undefined;
 
   /**
-   * Applies the operations of a step to the calls that are open.
+   * Applies the operations of a step to the open calls.
    *
-   * @param buffer Who runs, where and when.
-   * @throws {OneThreadOnly} If one thread has to do all.
+   * @param buffer The running thread, its CPU and time.
+   * @throws {OneThreadOnly} If the trace has to be decoded by one thread.
    */
   apply(buffer: PtBuffer): void;
 
-  /** Joins what was executed by stack, if that is asked for; all operations were applied. */
+  /** Adds the code by stack, if requested, after all operations were applied. */
   joinTree(): void;
 }
 
-/** Target of {@linkcode PartJoiner}. */
+/** Receivers of {@linkcode PartJoiner}. */
 export interface JoiningCalls {
-  /** Takes what is made of calls. */
+  /** Outputs for calls. */
   readonly out: CallOutputs;
-  /** Follows the calls that are open. */
+  /** Follows the open calls. */
   readonly tracker: CallTracker;
-  /** The calls of who runs; `undefined` if its calls are not asked for. */
+  /** The calls of the running thread; `undefined` if the thread is not in the filter. */
   readonly stackOf: (buffer: PtBuffer) => CallStack | undefined;
 }
 
-/** Maps numbers of a part to numbers here. */
+/** Numbers here for the numbers of a part. */
 export interface PartNumbers {
-  /** The place here of one there. */
+  /** Places here, by places of the part. */
   readonly placeOf: Int32Array;
-  /** The row here of one there. */
+  /** Rows here, by rows of the part. */
   readonly rowOf: ReadonlyMap<number, number>;
-  /** Takes the node of the tree that was innermost at each operation SUMS. */
+  /** Receives the innermost node of the tree at each operation SUMS. */
   readonly roots: Map<number, number>;
 }
 
@@ -84,7 +90,7 @@ export class PartJoiner implements JoinedCalls {
   #ownAt = 0;
   #row = 0;
 
-  /** Begins before the first step. */
+  /** Starts before the first step. */
   constructor(to: JoiningCalls, part: CallPart, numbers: PartNumbers) {
     this.#to = to;
     this.#part = part;
@@ -113,7 +119,7 @@ export class PartJoiner implements JoinedCalls {
       const { low, high, time, a } = ops;
       stack.insns = insns + ops.insns;
       stack.cycles = cycles + ops.cycles;
-      // Of sums, this is checked at the end.
+      // Sums are checked at the end.
       if (events !== undefined && stack.cycles >= EXACT) throw new OneThreadOnly();
       tracker.at(time, a === 1);
       switch (ops.kind) {
@@ -176,7 +182,7 @@ export class PartJoiner implements JoinedCalls {
     roots.clear();
   }
 
-  /** Adds the rows of a thread up to one, with so many calls around them as it has. */
+  /** Adds rows up to a number, with the depth of the thread's calls. */
   #rowsTo(end: number, events: CallEvents, { tid, depth }: CallStack, cpu: number): void {
     if (this.#part.events === undefined) return;
     const rows = { from: this.#row, to: end, tid, cpu, depth };
@@ -184,7 +190,7 @@ export class PartJoiner implements JoinedCalls {
     this.#row = end;
   }
 
-  /** Adds what was noted under a number, where no call of the same is open. */
+  /** Adds the sums under a number, unless a call of the same row is open. */
   #addOwn(number: number, stack: CallStack): void {
     const { log, latency } = this.#to.out;
     const { own } = this.#part;

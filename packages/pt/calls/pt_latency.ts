@@ -1,7 +1,9 @@
 /** Number of buckets between two powers of two. */
 const STEPS = 4;
 const BUCKETS = 64 * STEPS;
-/** Below this many ns, 2^3, each has a bucket: four steps up to the next power would be the same ns. */
+/**
+ * Each ns below 2^3 has its own bucket, where four buckets for a power of two would be the same ns.
+ */
 const SINGLE_BITS = 3;
 const SINGLE = 2 ** SINGLE_BITS;
 /** Number of slowest calls that are kept for each place. */
@@ -9,9 +11,9 @@ const SLOWEST = 10;
 
 /** A call. */
 export interface SlowCall {
-  /** ns. */
+  /** Duration in ns. */
   readonly duration: number;
-  /** When it began, ns. */
+  /** Start time in ns. */
   readonly time: number;
   /** The thread. */
   readonly tid: number;
@@ -19,17 +21,17 @@ export interface SlowCall {
 
 /** Latencies of all calls of a function or place. */
 export interface CallStats {
-  /** How many. */
+  /** Number of calls. */
   readonly calls: number;
   /** Calls without an end; they count in `calls`, but have no duration. */
   readonly open: number;
-  /** ns in them, recursion counted once. */
+  /** Time in them in ns, counting recursion once. */
   readonly time: number;
-  /** Instructions in them, recursion counted once. */
+  /** Instructions in them, counting recursion once. */
   readonly insns: number;
   /** Numbers of calls by duration: see {@linkcode latencyBucket}; `undefined` without times. */
   readonly histogram: Float64Array | undefined;
-  /** The slowest, slowest first. */
+  /** The slowest calls, in descending order of duration. */
   readonly slowest: readonly SlowCall[];
 }
 
@@ -41,7 +43,7 @@ class Row {
   histogram: Float64Array | undefined;
   readonly slowest: SlowCall[] = [];
 
-  /** Keeps a call if it is one of the slowest; among equally slow ones, the first. */
+  /** Keeps a call if it is one of the slowest. Ties are ordered by time and thread. */
   slow(tid: number, time: number, duration: number): void {
     const { slowest } = this;
     const last = slowest[SLOWEST - 1];
@@ -53,25 +55,28 @@ class Row {
   }
 }
 
-/** Whether a call comes before another one in the list of the slowest, whichever was met first. */
+/**
+ * Whether a call comes before another one in the list of the slowest, independent of their order of
+ * addition.
+ */
 function isSlower(duration: number, time: number, tid: number, other: SlowCall): boolean {
   return duration - other.duration > 0 ||
     (duration === other.duration &&
       (time < other.time || (time === other.time && tid < other.tid)));
 }
 
-/** Columns of a {@linkcode LatencyTable}: what another thread adds to its own. */
+/** Columns of a {@linkcode LatencyTable}, for adding them to another thread's table. */
 export interface LatencyPart {
-  /** By row: its number, calls, and those without an end. */
+  /** For each row: its number, calls, and calls without an end. */
   readonly rows: Float64Array<ArrayBuffer>;
-  /** By row and bucket: the row's number, the bucket, calls. */
+  /** For each row and bucket: the row's number, the bucket, calls. */
   readonly buckets: Float64Array<ArrayBuffer>;
-  /** Of the slowest: the row's number, ns, when, the thread. */
+  /** For each of the slowest calls: the row's number, ns, start time, the thread. */
   readonly slowest: Float64Array<ArrayBuffer>;
 }
 
 /**
- * How long calls took, by what was called (a row's number): numbers, a histogram, the slowest.
+ * Durations of calls, by row: numbers of calls, a histogram, the slowest calls.
  *
  * @example
  * ```ts
@@ -90,10 +95,10 @@ export class LatencyTable {
   #rows: (Row | undefined)[] = [];
 
   /**
-   * Adds a call that ended.
+   * Adds a finished call.
    *
-   * @param since When it began, ns.
-   * @param duration ns, or -1 if it is not known.
+   * @param since Start time in ns.
+   * @param duration Duration in ns, or -1 if unknown.
    * @param ended Whether its return was seen.
    */
   add(
@@ -113,19 +118,22 @@ export class LatencyTable {
     row.slow(tid, since, duration);
   }
 
-  /** Adds time (ns) and instructions of calls to a row: those that are in no other call of the row. */
+  /**
+   * Adds time (ns) and instructions to a row, for calls that are not part of another call of the
+   * row.
+   */
   addOwn(number: number, time: number, insns: number): void {
     const row = this.#rows[number] ??= new Row();
     row.time += time;
     row.insns += insns;
   }
 
-  /** Hands out what was added, except {@linkcode LatencyTable.addOwn}, and is empty then. */
+  /** Returns all sums except those of {@linkcode LatencyTable.addOwn}, and clears the table. */
   take(): LatencyPart {
     const rows: number[] = [];
     const buckets: number[] = [];
     const slow: number[] = [];
-    // Not all numbers have a row.
+    // Some numbers have no row.
     this.#rows.forEach((row, number) => {
       if (row === undefined) return;
       rows.push(number, row.calls, row.open);
@@ -143,9 +151,9 @@ export class LatencyTable {
   }
 
   /**
-   * Adds what another one has handed out.
+   * Adds the sums of another table.
    *
-   * @param rowOf The row here of one there.
+   * @param rowOf The row here of a row there.
    */
   join({ rows, buckets, slowest }: LatencyPart, rowOf: (number: number) => number): void {
     const of = (number: number) => this.#rows[rowOf(number)] ??= new Row();
@@ -172,14 +180,17 @@ export class LatencyTable {
   }
 }
 
-/** The bucket of a duration: below 8 ns each ns has one, from there on each power of two four. */
+/**
+ * The bucket of a duration. Below 8 ns, each ns is a bucket; from there on, each power of two has
+ * four.
+ */
 export function latencyBucket(ns: number): number {
   if (ns < SINGLE) return Math.max(0, Math.floor(ns));
   const bucket = SINGLE + Math.floor(STEPS * (Math.log2(Math.floor(ns)) - SINGLE_BITS));
   return Math.min(BUCKETS - 1, bucket);
 }
 
-/** The least duration of a bucket, ns. */
+/** The minimum duration of a bucket in ns. */
 export function latencyOf(bucket: number): number {
   if (bucket < SINGLE) return bucket;
   return Math.ceil(2 ** (SINGLE_BITS + (bucket - SINGLE) / STEPS));

@@ -10,6 +10,6 @@ Deno.test("each bucket of durations has its own least duration, which is in it",
       assertEquals(latencyBucket(ns), bucket, `${ns} ns`);
     }
   }
-  // A quarter of an octave, about: no bucket is twice as wide as the one before.
+  // About a quarter of an octave: no bucket is twice as wide as the previous one.
   assert(latencyOf(120) / latencyOf(119) < 1.2);
 });

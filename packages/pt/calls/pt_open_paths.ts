@@ -8,7 +8,7 @@ import type { PlaceSums } from "./pt_place_sums.ts";
 export interface PathBlocks {
   /** The place of each block. */
   readonly place: Int32Array;
-  /** How many places there are. */
+  /** Number of places. */
   readonly places: number;
   /** The blocks of each path, and its instructions. */
   readonly paths: Pick<PathTable, "start" | "blocks" | "insns">;
@@ -17,14 +17,14 @@ export interface PathBlocks {
 }
 
 /**
- * Threads may count the instructions of one stack in several parts, so the time of each instruction is rounded to a
- * multiple of 2^-16 ns. Sums of such times are exact below 2^37 ns.
+ * Several threads may count parts of a stack's instructions. The time of each instruction is
+ * rounded to a multiple of 2^-16 ns, so that sums below 2^37 ns are exact.
  */
 const SHARE_GRAIN = 1.5 * 2 ** 36;
 
-/** Paths that a buffer took since its last time. They share the time up to the next one when that is known. */
+/** Executed paths of a buffer since its last time. They share the time up to the next one. */
 export class OpenPaths {
-  /** The last time, ns; -1 if it is not known. */
+  /** The last time in ns; -1 if unknown. */
   time = -1;
   /** Core clocks up to that time, and whether the thread runs. */
   cycles = 0;
@@ -33,9 +33,9 @@ export class OpenPaths {
   stack: CallStack | undefined;
   #count = new Float64Array(256);
   readonly #touched: number[] = [];
-  /** Of paths whose numbers mean nothing any more: a place and its instructions, in turn. */
+  /** For paths whose numbers are no longer valid: a place and its instructions, alternating. */
   readonly #places: number[] = [];
-  /** Instructions of nodes of the tree of stacks. */
+  /** Instructions of the tree's nodes. */
   #nodeInsns = new Float64Array(256);
   readonly #nodes: number[] = [];
 
@@ -44,7 +44,7 @@ export class OpenPaths {
     if (this.#count.length < paths) this.#count = enlarge(this.#count, paths);
   }
 
-  /** Adds a path that was executed. */
+  /** Adds an executed path. */
   add(path: number): void {
     if (this.#count[path] === 0) this.#touched.push(path);
     this.#count[path] = (this.#count[path] as number) + 1;
@@ -57,7 +57,7 @@ export class OpenPaths {
     this.#nodeInsns[node] = (this.#nodeInsns[node] as number) + insns;
   }
 
-  /** Whether something waits for its time. */
+  /** Whether paths wait for their time. */
   get isWaiting(): boolean {
     return this.#touched.length + this.#places.length > 0;
   }
@@ -67,7 +67,7 @@ export class OpenPaths {
     return this.#nodes.length > 0;
   }
 
-  /** The numbers of paths are about to be reused: keeps instructions by place. */
+  /** Converts the waiting paths to places, because numbers of paths are about to be reused. */
   forget({ place, paths, blocks: { insns } }: PathBlocks): void {
     const { start, blocks } = paths;
     for (const path of this.#touched) {
@@ -80,7 +80,10 @@ export class OpenPaths {
     this.#touched.length = 0;
   }
 
-  /** Divides ns and core clocks among the paths, by their instructions, and counts both. */
+  /**
+   * Divides ns and core clocks among the paths by their instructions, and adds all three to the
+   * sums.
+   */
   fold(
     ns: number,
     cycles: number,

@@ -1,20 +1,20 @@
 import { enlarge } from "@perfdata/format/bytes";
 
 /**
- * Times and cycles are rounded to multiples of 2^-10: sums below 2^43 (ns: two hours) are exact, and do
- * not depend on the order of addition.
+ * Times and cycles are rounded to multiples of 2^-10, so that sums below 2^43 (in ns, two hours)
+ * are exact and independent of the order of addition.
  */
 const GRAIN = 1.5 * 2 ** 42;
 
-/** Up to where sums of {@linkcode grained} numbers are exact. */
+/** Sums of {@linkcode grained} numbers are exact below this one. */
 export const EXACT: number = 2 ** 43;
 
-/** A multiple of 2^-10 next to a number. */
+/** Rounds a number to a multiple of 2^-10. */
 export function grained(value: number): number {
   return value + GRAIN - GRAIN;
 }
 
-/** Numbers of a place that is handed out. */
+/** Number of words of a place in a result. */
 const WORDS = 4;
 
 /** Instructions, time and core clocks by place. */
@@ -25,9 +25,9 @@ export class PlaceSums {
   timeOf: Float64Array = new Float64Array(1024);
   /** Core clocks of the place itself, if the trace has CYC packets. */
   cyclesOf: Float64Array = new Float64Array(1024);
-  /** Instructions in all. */
+  /** Total of instructions. */
   insns = 0;
-  /** Time in all that was given to instructions, ns. */
+  /** Total time of instructions in ns. */
   time = 0;
 
   /** Makes room for this many places. */
@@ -38,7 +38,7 @@ export class PlaceSums {
     this.cyclesOf = enlarge(this.cyclesOf, places);
   }
 
-  /** Adds instructions of a place, each of which took this many ns and core clocks. */
+  /** Adds instructions of a place, with the ns and core clocks of each. */
   add(place: number, insns: number, nsEach: number, clocksEach: number): void {
     this.insnsOf[place] = (this.insnsOf[place] as number) + insns;
     this.timeOf[place] = (this.timeOf[place] as number) + grained(insns * nsEach);
@@ -46,7 +46,7 @@ export class PlaceSums {
     this.cyclesOf[place] = (this.cyclesOf[place] as number) + grained(insns * clocksEach);
   }
 
-  /** Hands out all sums, and is empty then: place, instructions, ns, core clocks of each. */
+  /** Returns all sums and clears them: place, instructions, ns, core clocks of each. */
   take(): Float64Array<ArrayBuffer> {
     const words: number[] = [];
     for (let place = 0; place < this.insnsOf.length; place++) {
@@ -60,9 +60,9 @@ export class PlaceSums {
   }
 
   /**
-   * Adds sums that another one has handed out.
+   * Adds the sums of another thread.
    *
-   * @param placeOf The place here of one there.
+   * @param placeOf Places here, by places of the other thread.
    */
   join(words: Float64Array, placeOf: Int32Array): void {
     for (let i = 0; i < words.length; i += WORDS) {
@@ -73,7 +73,7 @@ export class PlaceSums {
     }
   }
 
-  /** Whether all sums are exact, and so the same in whichever order they were added. */
+  /** Whether all sums are exact, so that they do not depend on the order of addition. */
   get isExact(): boolean {
     const isSmall = (sum: number) => sum < EXACT;
     return Number.isSafeInteger(this.time) && this.timeOf.every(isSmall) &&

@@ -76,7 +76,7 @@ Deno.test("LatencyTable: calls give counts, histogram and the slowest ten; join 
     assertEquals(stats?.slowest.map(({ duration }) => duration), [
       ...[110, 110, 100, 90, 80, 70, 60, 50, 40, 30],
     ]);
-    // Of equally slow ones, the first by time.
+    // Of equally slow calls, the first by time.
     assertEquals([stats?.slowest[0]?.time, stats?.slowest[1]?.tid], [999, 7]);
     assertEquals(stats?.histogram?.reduce((sum, n) => sum + n, 0), 13);
   };

@@ -1,4 +1,4 @@
-// Text of the calls of small traces, for tests.
+// Test support: calls of small traces as text.
 import { decodePt } from "../decode/pt_run.ts";
 import { at, type OpenedSmall, type Small, small } from "../testing.ts";
 import type { CallEvents } from "./pt_call_events.ts";
@@ -6,7 +6,7 @@ import { type CallFilter, type CallOptions, PtCalls } from "./pt_calls.ts";
 
 const KINDS = ["call", "return", "open"];
 
-/** Times are ns since the first TSC packet. */
+/** Options of call lines. Times are ns since the first TSC packet. */
 export interface CallLinesOptions extends Omit<CallOptions, "filter" | "idle"> {
   readonly from?: number;
   readonly to?: number;
@@ -26,7 +26,10 @@ function filterOf(
   return { filter, first };
 }
 
-/** The text of a row: kind, address of the place in hexadecimal, thread, CPU, depth, time, and for returns what passed. */
+/**
+ * The text of a row: kind, hexadecimal address of the place, thread, CPU, depth, time, and for
+ * returns the duration.
+ */
 export function callText(
   events: CallEvents,
   i: number,
@@ -46,7 +49,7 @@ export function callText(
   ].join(" ");
 }
 
-/** Calls and returns, one by one. */
+/** A line for each call and return. */
 export async function callLines(
   recording: Small,
   options: CallLinesOptions = {},
@@ -70,7 +73,7 @@ export async function callLines(
   return lines;
 }
 
-/** A sink that has summed up a trace. */
+/** A sink after it has counted a trace. */
 export async function summed(
   recording: Small,
   options: CallLinesOptions = {},

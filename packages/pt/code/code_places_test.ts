@@ -51,14 +51,14 @@ Deno.test("PtCode: addresses of each kind of mapping give the address as its obj
   const { trace, place } = await opened();
   const { code } = trace;
   assertEquals([place(0, 0x1010), place(0, 0x4010)], ["/bin/small 10", "/bin/other 310"]);
-  // Generated code counts as memory does, modules from their beginning.
+  // Generated code has addresses in memory, modules from their start.
   assertEquals([place(0, 0x8010), place(-1, 0xc000_0010)], [
     "/tmp/perf-7.map 8010",
     "/lib/modules/6.1.0/ext4.ko 10",
   ]);
-  // Without the name of the symbol that says where it was.
+  // The name has no reference symbol.
   assertEquals(place(-1, 0x8100_0010).split(" ")[0], "[kernel.kallsyms]");
-  // Where nothing is mapped, in user space and in the kernel.
+  // Unmapped addresses, in user space and in the kernel.
   assertEquals([place(0, 0x9000), place(-1, 0xe000_0000)], ["-1 9000", "-2 -20000000"]);
   assertEquals(code.objects.map(({ kind }) => kind), ["elf", "elf", "jit", "module", "kernel"]);
   assertEquals(place(0, 0x1fff), "/bin/small fff");
@@ -72,7 +72,7 @@ Deno.test("PtCode: code is found where a file has it, and what is missing has a 
   assertEquals(space.find(0x1011, 0), range);
   assertEquals([space.find(0x9000, 0), space.find(0x8010, 0)], [undefined, undefined]);
   assertEquals([...code.missing], [["/tmp/perf-7.map", "no jitdump"]]);
-  // Files that are not there: asked for once.
+  // Missing files are opened once.
   const asked: string[] = [];
   const without = new PtCode(sideband, {
     open: ({ path }) => {
@@ -119,7 +119,7 @@ Deno.test("PtCode: a guest sees nothing of the host; its code is that of its ima
       code.table.address[number]?.toString(16)
     }`;
   };
-  // As the file counts: its offset is 8.
+  // Address in the file, where the code has the offset 8.
   assertEquals([place(0x1004), place(0x2000)], ["/guest/vmlinux c", "[guest] 2000"]);
   assertEquals([guest.map(0x1004, 0), guest.isGuest], [-1, true]);
   assertEquals(guest.find(0x1004, 0)?.window(4)?.bytes.length !== 0, true);
@@ -172,12 +172,12 @@ Deno.test("PtNames: places have function, offset, object, line and trust; those 
     [
       ["f", 0, 0x30],
       ["f", 4, 0x30],
-      // As the object counts.
+      // Address in the object.
       ["0x310", -1, -1],
       ["0x9000", -1, -1],
     ],
   );
-  // No build id says that the file is the one that ran.
+  // No build id proves that the file is the one that ran.
   assertEquals(places.map((place) => names.described(place)), [
     "f? (/bin/small)",
     "f?+0x4 (/bin/small)",
@@ -202,14 +202,14 @@ Deno.test("PtNames: places have function, offset, object, line and trust; those 
   assertEquals([0, 2, 3, -1].map((place) => names.perfObject(place)), [
     ...["/bin/small", "/bin/other", "[unknown]", "[unknown]"],
   ]);
-  // Of places that were not met, nothing is said.
+  // Places that were not executed are left out.
   names.limitTo(Uint8Array.of(0, 1, 0, 1));
   assertEquals([names.count, names.unverified, names.causes()], [
     2,
     ["/bin/small"],
     "unmapped (1)",
   ]);
-  // Places that come later.
+  // Later places.
   const later = code.place(space, 0x1010 + 0x20, 0);
   await names.resolve();
   assertEquals([names.names[later], names.object(later), names.names.length], [

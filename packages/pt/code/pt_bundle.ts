@@ -22,7 +22,7 @@ class Read {
     this.source = source;
   }
 
-  /** The source, which notes what is read of it. */
+  /** A source that adds the ranges that are read from it. */
   noting(): BinarySource {
     const { source } = this;
     return {
@@ -60,7 +60,7 @@ export class CodeRecorder implements CodeFiles {
   readonly #files: CodeFiles;
   readonly #read = new Map<string, Read>();
 
-  /** Takes files from others. */
+  /** Opens files with another {@linkcode CodeFiles}. */
   constructor(files: CodeFiles) {
     this.#files = files;
   }
@@ -93,7 +93,8 @@ export class CodeRecorder implements CodeFiles {
 }
 
 /**
- * Code from a symbol bundle that was made with `--code`, and from other files if it has none.
+ * Opens code from a symbol bundle that was made with `--code`. Code that the bundle lacks comes
+ * from `otherwise`.
  *
  * @example
  * ```ts
@@ -124,7 +125,7 @@ export function bundledCode({ code }: SymbolBundle, otherwise?: CodeFiles): Code
   };
 }
 
-/** Adds the symbols of all places of a decoded trace to a bundle; returns how many places that are. */
+/** Adds the symbols of all places of a decoded trace to a bundle; returns the number of places. */
 export async function bundlePlaces(
   { table, objects, origin: timeOrigin }: PtCode,
   resolver: SymbolResolver,

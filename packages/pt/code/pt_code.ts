@@ -33,11 +33,11 @@ const GUEST = "[guest]";
 
 /** The sources of each thread's code at each time: files, images, a jitdump. */
 export class PtCode {
-  /** The objects that code was found in, as symbols know them. */
+  /** The objects of the code, for the look-up of symbols. */
   readonly objects: SymbolObject[] = [];
   /** Addresses of objects: places of functions. */
   readonly table: PtPlaces = new PtPlaces();
-  /** Why the code of an object could not be had, by its path. */
+  /** Reasons for missing code, by path of the object. */
   readonly missing: Map<string, string> = new Map();
 
   readonly #history: PtHistory;
@@ -52,20 +52,20 @@ export class PtCode {
   /** The file that the kernel's code is from; `undefined` if it is from a copy of its memory. */
   kernelFile: string | undefined;
   readonly #rangesOfFiles = new Map<string, CodeRange>();
-  /** The range of each map that was asked for last. */
+  /** Range of the last look-up, by map. */
   readonly #rangeOfMap: (CodeRange | undefined)[] = [];
   readonly #sources = new Map<string, BinarySource | undefined>();
   readonly #objectOfMap = new Map<number, number>();
-  /** By map: the rule for its addresses. */
+  /** Address rule of each map. */
   readonly #ruleOfMap: number[] = [];
   readonly #objectNumbers = new Map<string, number>();
   readonly #jit = new Map<string, readonly JitPiece[]>();
   #poked: Set<number> | undefined;
 
   /**
-   * Prepares the mappings of the sideband.
+   * Prepares for the mappings of the sideband.
    *
-   * @param images Copies of memory, which come before files.
+   * @param images Copies of memory, which have priority over files.
    * @param guestImages Copies of the memory of a guest.
    */
   constructor(
@@ -88,27 +88,27 @@ export class PtCode {
   }
 
   /**
-   * The code that a thread sees at a time.
+   * The code of a thread at a time.
    *
-   * @param isGuest Whether it runs a guest, which sees none of what is mapped in the host.
+   * @param isGuest Whether it runs a guest, which has none of the host's mappings.
    */
   space(tid: number, time: number, isGuest = false): ThreadCode {
     return new ThreadCode(this, this.#history, tid, time, isGuest);
   }
 
-  /** The code of a guest at an address; `undefined` if it is not at hand. */
+  /** The code of a guest at an address; `undefined` if it is missing. */
   guest(low: number, high: number, time: number): CodeRange | undefined {
     const range = this.#guest.code(low, high, time);
     if (range === undefined) this.missing.set(GUEST, "what ran in it (--guest-image)");
     return range;
   }
 
-  /** The image that holds an address, as it was at a time. */
+  /** The image with an address, in its state at a time. */
   image(low: number, high: number, time: number): CodeRange | undefined {
     return this.#memory.code(low, high, time);
   }
 
-  /** Whether code was changed that begins at most this many bytes before an address. */
+  /** Whether a change of code (TEXT_POKE) begins at most this many bytes before an address. */
   isPokedBefore(address: number, most: number): boolean {
     const { pokes } = this.#sideband;
     if (pokes.length === 0) return false;
@@ -117,7 +117,7 @@ export class PtCode {
     return false;
   }
 
-  /** The code of a mapping at an address, or `undefined` if it cannot be had. */
+  /** The code of a mapping at an address; `undefined` if it is missing. */
   mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
     const known = this.#rangeOfMap[map];
     if (known !== undefined && offsetIn(known, low, high) >= 0) return known;
@@ -201,7 +201,7 @@ export class PtCode {
     return number;
   }
 
-  /** Number of an object: those of the same file and build are one. */
+  /** Number of an object. Objects of the same file and build have one number. */
   numberOf(object: SymbolObject): number {
     const { kind, path, buildId = "", loadAddress = "" } = object;
     const key = `${kind}\0${path}\0${buildId}\0${loadAddress}`;
@@ -213,7 +213,7 @@ export class PtCode {
     return number;
   }
 
-  /** The place of an address that a thread sees: a row of {@linkcode PtCode.table}. */
+  /** The place of an address in a thread: a row of {@linkcode PtCode.table}. */
   place(code: ThreadCode, low: number, high: number): number {
     if (code.isGuest) return this.#guestPlace(code, low, high);
     const map = code.map(low, high);
@@ -238,7 +238,7 @@ export class PtCode {
     return this.table.of(object, address, code.time);
   }
 
-  /** The place of an address of a guest: in a file if it is one of the guest's kernel. */
+  /** The place of an address in a guest: in the guest's kernel file, if the address is in it. */
   #guestPlace({ time }: ThreadCode, low: number, high: number): number {
     const found = this.#guest.at(low, high);
     const path = found?.image.path;
@@ -265,7 +265,7 @@ export class PtCode {
     let best: JitPiece | undefined;
     for (const piece of pieces) {
       if (address < piece.address || address >= piece.address + piece.size) continue;
-      // The newest one at the time, otherwise the first later one.
+      // The newest code at the time, otherwise the first later one.
       if (best === undefined || (piece.since <= time && piece.since >= best.since)) best = piece;
     }
     return best?.range;
@@ -285,7 +285,7 @@ export class PtCode {
       ) {
         const size = end - start;
         const range = this.#ranges.of(BigInt(start), size, source, codeOffset);
-        // Its times are numbers.
+        // Times of generated code are doubles, relative to the origin.
         pieces.push({ address: start, size, since: since - this.origin.rounded(0), range });
       }
     } catch (error) {
@@ -296,20 +296,20 @@ export class PtCode {
   }
 }
 
-/** The code that a thread sees at a time. */
+/** The code of a thread at a time. */
 export class ThreadCode implements CodeSpace {
   /** The thread. */
   readonly tid: number;
   /** Its process. */
   readonly pid: number;
-  /** When, ns. */
+  /** Time in ns. */
   readonly time: number;
   /** Whether it is the code of a guest. */
   readonly isGuest: boolean;
   readonly #code: PtCode;
   readonly #history: PtHistory;
 
-  /** Use {@linkcode PtCode.space}. */
+  /** Called by {@linkcode PtCode.space}. */
   constructor(code: PtCode, history: PtHistory, tid: number, time: number, isGuest = false) {
     this.tid = tid;
     this.time = time;
@@ -319,7 +319,7 @@ export class ThreadCode implements CodeSpace {
     this.#history = history;
   }
 
-  /** The mapping at an address, or -1: the recording knows none of a guest. */
+  /** The mapping at an address, or -1. Guests have no recorded mappings. */
   map(low: number, high: number): number {
     if (this.isGuest) return -1;
     return this.#history.map(this.pid, this.time, high, low);

@@ -24,10 +24,10 @@ import {
   rangeOfRecord,
 } from "@perfdata/session";
 
-// Where the fields of records lie.
+// Offsets of the fields of records.
 const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
-// Bytes that they have at least.
+// Minimum sizes of records.
 const COMM_SIZE = prefixSize(COMM);
 const FORK_SIZE = prefixSize(FORK);
 const KSYMBOL_SIZE = prefixSize(KSYMBOL);
@@ -37,7 +37,7 @@ class Versions {
   readonly #times: number[] = [];
   readonly #values: number[] = [];
 
-  /** The newest value; `otherwise` where there is none. */
+  /** The newest value; `otherwise` without values. */
   last(otherwise: number): number {
     return this.#values.at(-1) ?? otherwise;
   }
@@ -51,7 +51,7 @@ class Versions {
     }
   }
 
-  /** The value at a time; the first one before all times. */
+  /** The value at a time; before all times, the first one. */
   at(time: number, otherwise: number): number {
     let from = 0;
     let to = this.#times.length;
@@ -65,19 +65,22 @@ class Versions {
 }
 
 /**
- * Which process a thread belonged to and what was mapped in it, at any time.
+ * Processes of threads and their mappings, at any time.
  *
- * The machine that the engine keeps knows the present moment only; the trace of a CPU is decoded after
- * the records were read, with the state of each of its moments. Trees of maps share what they have in common.
+ * The machine of the engine has the present state only. But the trace of a CPU is decoded after all
+ * records were read, and needs the state of each moment. Trees of maps share their common parts.
  */
 export class PtHistory {
   /** Paths, by number. */
   readonly names: NameTable = new NameTable();
   /** All maps. */
   readonly spaces: AddressSpaces = new AddressSpaces();
-  /** Times at which something changed, ns, in order. */
+  /** Times of changes in ns, sorted. */
   readonly changes: number[] = [];
-  /** When a process began another program: when its first file was mapped, ns, in order. */
+  /**
+   * Times in ns at which processes started another program, sorted: when the first file of it was
+   * mapped.
+   */
   readonly execs: { readonly time: number; readonly pid: number }[] = [];
 
   readonly #littleEndian: boolean;
@@ -89,11 +92,11 @@ export class PtHistory {
   readonly #pids = new Map<number, Versions>();
   /** Root of the tree of maps, by process. */
   readonly #roots = new Map<number, Versions>();
-  /** Processes that began another program, of which nothing is mapped yet. */
+  /** Processes that started another program, before its first file is mapped. */
   readonly #executing = new Set<number>();
   #nextOwner = 1;
 
-  /** Begins with nothing. */
+  /** Starts without threads and maps. */
   constructor(littleEndian: boolean, arch: string | undefined, known: readonly KnownBinary[]) {
     this.#littleEndian = littleEndian;
     this.#isX86 = arch === "x86_64" || arch === undefined;
@@ -104,7 +107,7 @@ export class PtHistory {
     this.#sources.vdso ??= vdso?.filename;
   }
 
-  /** Takes a record; those that change nothing are skipped. */
+  /** Applies a record; skips records that change nothing. */
   apply(bytes: Uint8Array, view: DataView, start: number, end: number, time: number): void {
     const le = this.#littleEndian;
     const type = view.getUint32(start, le);
@@ -135,7 +138,7 @@ export class PtHistory {
     }
   }
 
-  /** Says that a thread belongs to a process from a time on. */
+  /** Sets the process of a thread from a time on. */
   thread(pid: number, tid: number, time: number): void {
     if (pid >= 0 && tid >= 0) versionsOf(this.#pids, tid).set(time, pid);
   }
@@ -151,14 +154,14 @@ export class PtHistory {
     return this.#threadComms.get(tid)?.at(time, -1) ?? -1;
   }
 
-  /** Process of a thread at a time; the thread itself if nothing is known. */
+  /** Process of a thread at a time; the thread itself if unknown. */
   pid(tid: number, time: number): number {
     return this.#pids.get(tid)?.at(time, tid) ?? tid;
   }
 
   /**
-   * The map that holds an address of a process at a time, or -1. Times of packets may be coarse: if
-   * nothing is mapped then, the mapping at the end is used.
+   * The map of a process at an address and a time, or -1. Times of packets may be inexact: if
+   * nothing is mapped at the time, the mapping at the end is returned.
    */
   map(pid: number, time: number, hi: number, lo: number): number {
     if (hi < 0) return this.spaces.find(this.#kernel.root, hi >>> 0, lo >>> 0);
@@ -218,7 +221,8 @@ export class PtHistory {
     if (parent >= 0) versionsOf(this.#threadComms, tid).set(time, parent);
     const comm = this.#comms.get(ppid);
     if (comm !== undefined && !this.#comms.has(pid)) this.#comms.set(pid, comm);
-    // A thread shares the maps of its process; perf writes the FORK of a process that was there already.
+    // A thread shares the maps of its process. perf also writes the FORK of a process that existed
+    // before.
     if (pid === ppid || (misc & PERF_RECORD_MISC_FORK_EXEC) !== 0) return;
     versionsOf(this.#roots, pid).set(time, this.#roots.get(ppid)?.last(0) ?? 0);
     this.changes.push(time);

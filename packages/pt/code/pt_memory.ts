@@ -13,7 +13,7 @@ export class CodeRanges {
   #next = 1;
   readonly #chunks = new ChunkCache();
 
-  /** Makes a range: the bytes of a file from an offset on, at an address. */
+  /** Creates a range at an address, with the bytes of a file from an offset on. */
   of(
     address: bigint,
     size: number,
@@ -34,26 +34,26 @@ export class CodeRanges {
   }
 }
 
-/** An image, its address in halves, and the ranges of it that were asked for. */
+/** An image with its address in halves, and its used ranges. */
 interface PlacedImage {
   readonly image: MemoryImage;
   readonly low: number;
   readonly high: number;
-  /** By piece and number of changes before. */
+  /** Ranges by piece of the image and number of earlier changes. */
   readonly ranges: Map<string, CodeRange>;
 }
 
-/** Copies of memory, and how it changed: of the host, or of a guest. */
+/** Copies of the memory of the host or a guest, with their changes. */
 export class CodeMemory {
   readonly #ranges: CodeRanges;
   readonly #pokes: readonly TextPoke[];
-  /** In order of their addresses. */
+  /** Images sorted by address. */
   readonly #images: PlacedImage[] = [];
 
   /**
-   * Begins with images.
+   * Starts with images.
    *
-   * @param pokes What was written over them, in order of time.
+   * @param pokes Changes of the memory, in order of time.
    */
   constructor(
     ranges: CodeRanges,
@@ -65,7 +65,7 @@ export class CodeMemory {
     this.add(images);
   }
 
-  /** Takes further images. */
+  /** Adds images. */
   add(images: readonly MemoryImage[]): void {
     for (const image of images) {
       const low = Number(BigInt.asIntN(32, image.address));
@@ -75,7 +75,7 @@ export class CodeMemory {
     this.#images.sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
   }
 
-  /** The image with an address, and how far from its beginning that is. */
+  /** The image with an address, and the distance from its beginning. */
   at(
     low: number,
     high: number,
@@ -84,12 +84,12 @@ export class CodeMemory {
     return found && { image: found.image, distance: distanceIn(found, low, high) };
   }
 
-  /** The code at an address, as it was at a time; `undefined` if no image has it. */
+  /** The code at an address in its state at a time; `undefined` if no image has the address. */
   code(low: number, high: number, time: number): CodeRange | undefined {
     const found = this.#find(low, high);
     if (found === undefined) return undefined;
     const piece = Math.floor(distanceIn(found, low, high) / MAX_RANGE);
-    // Code that was changed since is another range.
+    // Code with a change is another range.
     const pokes = this.#pokesUntil(time);
     const key = `${piece} ${pokes}`;
     let range = found.ranges.get(key);
@@ -119,7 +119,8 @@ export class CodeMemory {
     }
     const found = this.#images[from - 1];
     if (found === undefined) return undefined;
-    // Addresses of the kernel are negative: they come after all others, and are far before them.
+    // Kernel addresses are negative: they are sorted after all others, and their distance from an
+    // image before is negative.
     const distance = distanceIn(found, low, high);
     return distance >= 0 && distance < found.image.size ? found : undefined;
   }

@@ -13,7 +13,7 @@ function counting(size: number): BinarySource {
   return { size, read: (offset, length) => fill(offset, new Uint8Array(length)), readInto: fill };
 }
 
-/** Another byte in each of several pieces. */
+/** The byte at an offset, which differs between pieces. */
 function byteAt(offset: number): number {
   return (offset ^ offset / GIGABYTE) & 255;
 }
@@ -61,7 +61,7 @@ Deno.test("CodeMemory: the byte at each address, of images of several pieces", (
   ) assertEquals(read(memory, address), undefined, address.toString(16));
   assertEquals(compared, 15);
   assertEquals(memory.at(low(user + 9n), high(user + 9n))?.distance, 9);
-  // An image that comes later is another one, and leaves the ranges of those before.
+  // A later image does not change the ranges of earlier ones.
   const before = memory.code(low(user), high(user), 0);
   memory.add([{ address: 0x40_0000n, size: 16, offset: 0, source }]);
   assertStrictEquals(memory.code(low(user), high(user), 0), before);
@@ -84,7 +84,7 @@ Deno.test("CodeMemory: what was written over it, from then on, in each piece", (
   assertEquals(bytes(9), own);
   assertEquals(bytes(10), [7, 8, own[2]]);
   assertEquals(bytes(25), [9, 8, own[2]]);
-  // Without changes it stays as it was: a guest's memory.
+  // Without changes, as in a guest's memory, the code stays the same.
   assertEquals(read(new CodeMemory(new CodeRanges(), [image]), at, 25), own[0]);
   const ranges = new Set(
     [0, 9, 10, 15, 20, 30].map((time) => memory.code(low(at), high(at), time)),

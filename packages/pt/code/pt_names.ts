@@ -13,7 +13,7 @@ import type { TimeOrigin } from "../decode/pt_time.ts";
 
 /** A function of a trace. */
 export interface PtFunction {
-  /** Its name; `[unknown]` for all that has none. */
+  /** Its name; `[unknown]` for code without a name. */
   readonly name: string;
   /** Path of the object. */
   readonly object: string;
@@ -25,28 +25,30 @@ export interface PtFunction {
 export class PtNames {
   /** Function of each place. */
   readonly names: string[] = [];
-  /** The same as tables for people show it: with a mark if nothing verifies it. */
+  /** Name of each place in tables for people: with a mark if the name is unverified. */
   readonly labels: string[] = [];
-  /** Symbol of each place, as perf shows it; `undefined` if it has none. */
+  /** Symbol of each place, as in perf; `undefined` without a symbol. */
   readonly symbols: (string | undefined)[] = [];
-  /** Distance of each place from the start of its function; -1 if it has none. */
+  /** Distance of each place from the start of its function; -1 without a function. */
   readonly offsets: number[] = [];
-  /** End of the symbol of each place, as its object counts; -1 if it has none. */
+  /** End of the symbol of each place in its object; -1 without a symbol. */
   readonly ends: number[] = [];
-  /** Number of the function of each place: those of the same name and object are one. */
+  /**
+   * Number of the function of each place. Functions of the same name and object have one number.
+   */
   readonly functions: number[] = [];
   /** Name and object of each function. */
   readonly functionNames: PtFunction[] = [];
-  /** Why places have no function. */
+  /** Reasons why places have no function. */
   readonly #causes: (UnresolvedCause | undefined)[] = [];
-  /** Whether the name of a place comes from an unverified file, and the path of its object. */
+  /** Path of the object of each place whose name comes from an unverified file. */
   readonly #unverified: (string | undefined)[] = [];
-  /** 1 for each place that counts, where not all do. */
+  /** 1 for each place that was executed; undefined if all were. */
   #met: Uint8Array | undefined;
   readonly #code: PtCode;
   readonly #resolver: SymbolResolver;
   readonly #lookUps: PlaceLookUps;
-  /** New places since the last call, by their distance from the first of them. */
+  /** Results for new places, by their distance from the first of them. */
   #found: ([Resolution, boolean] | undefined)[] = [];
   readonly #described: string[] = [];
   readonly #json: string[] = [];
@@ -55,7 +57,7 @@ export class PtNames {
   readonly #numbers = new Map<string, number>();
   readonly #perfObjects = new Map<number, string>();
 
-  /** Names the places of `code.table`. */
+  /** Prepares to name the places of `code.table`. */
   constructor(code: PtCode, resolver: SymbolResolver) {
     this.#code = code;
     this.#resolver = resolver;
@@ -85,7 +87,7 @@ export class PtNames {
     return this.#code.origin;
   }
 
-  /** Looks up the places that came since. */
+  /** Looks up the places that were added since the last call. */
   async resolve(): Promise<void> {
     const { table, objects } = this.#code;
     const from = this.names.length;
@@ -118,7 +120,7 @@ export class PtNames {
     const known = frame !== undefined;
     const name = frame?.name ?? `0x${hex(address)}`;
     this.names[place] = name;
-    // Where there is no name, there is nothing to verify.
+    // A place without a name is never unverified.
     const isUnverified = !verified && (known || resolution?.symbol !== undefined);
     this.labels[place] = isUnverified && known ? name + UNVERIFIED_MARK : name;
     this.#unverified[place] = isUnverified ? object : undefined;
@@ -154,7 +156,7 @@ export class PtNames {
     return this.#withOffset(place, this.labels[place] as string);
   }
 
-  /** `name+0x12 (object)`, fit for a line of text. */
+  /** `name+0x12 (object)`, with control characters replaced. */
   described(place: number): string {
     return this.#described[place] ??= visible(`${this.text(place)} (${this.object(place)})`);
   }
@@ -164,7 +166,7 @@ export class PtNames {
     return this.#json[place] ??= this.#members(place, this.plainText(place));
   }
 
-  /** The same of the function that is there. */
+  /** Members of a JSON object for the function of a place. */
   jsonOfFunction(place: number): string {
     return this.#members(place, this.names[place] as string);
   }
@@ -174,7 +176,7 @@ export class PtNames {
     return JSON.stringify(members).slice(1, -1);
   }
 
-  /** The same without a mark: JSON has a member for that. */
+  /** `name+0x12` without a mark, for JSON, which has a member for that. */
   plainText(place: number): string {
     return this.#withOffset(place, this.names[place] as string);
   }
@@ -194,12 +196,12 @@ export class PtNames {
     return this.functionNames[this.functions[place] as number];
   }
 
-  /** `{ verified: false }` if nothing verifies the name of a place. */
+  /** `{ verified: false }` if the name of a place is unverified. */
   trust(place: number): Pick<PtFunction, "verified"> {
     return this.function(place)?.verified === false ? { verified: false } : {};
   }
 
-  /** `{ verified: false }` if nothing verifies a function of this name. */
+  /** `{ verified: false }` if a function of this name is unverified. */
   trustOf(name: string): Pick<PtFunction, "verified"> {
     const isUnverified = this.functionNames.some((of) => of.name === name && of.verified === false);
     return isUnverified ? { verified: false } : {};
@@ -223,9 +225,9 @@ export class PtNames {
   }
 
   /**
-   * Says which places were met: of others, nothing is said.
+   * Sets the executed places. Others are left out of counts and warnings.
    *
-   * @param met 1 for each.
+   * @param met 1 for each executed place.
    */
   limitTo(met: Uint8Array): void {
     this.#met = met;
@@ -235,12 +237,12 @@ export class PtNames {
     return this.#met === undefined || this.#met[place] === 1;
   }
 
-  /** How many places there are. */
+  /** Number of executed places. */
   get count(): number {
     return this.names.reduce((sum, _, place) => sum + Number(this.#isMet(place)), 0);
   }
 
-  /** Of each place with the name of a file that nothing verifies, the path of its object. */
+  /** Path of the object of each place with an unverified name. */
   get unverified(): string[] {
     const paths: string[] = [];
     for (const [place, path] of this.#unverified.entries()) {
@@ -267,12 +269,12 @@ export class PtNames {
   }
 }
 
-/** The objects that no code was found for; for a message. */
+/** The objects with missing code, for a message. */
 export function missingCode({ missing }: PtCode): string {
   return [...missing].map(([path, why]) => `${path}: ${why}`).sort().join(", ");
 }
 
-/** An address as its object counts it, as hexadecimal digits. */
+/** An address in an object as hexadecimal digits. */
 function hex(address: number): string {
   return BigInt.asUintN(64, BigInt(address)).toString(16);
 }

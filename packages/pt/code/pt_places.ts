@@ -4,11 +4,11 @@ import { enlarge } from "@perfdata/format/bytes";
 export class PtPlaces {
   /** Number of places. */
   count = 0;
-  /** The object of each place; -1 if nothing is mapped, -2 in a kernel that is not known. */
+  /** The object of each place; -1 for an unmapped address, -2 in an unknown kernel. */
   object: Int32Array = new Int32Array(1024);
-  /** Address of each place, as its object counts. */
+  /** Address of each place in its object. */
   address: Float64Array = new Float64Array(1024);
-  /** When it was met first, ns. */
+  /** Time of its first use in ns. */
   time: Float64Array<ArrayBuffer> = new Float64Array(1024);
 
   readonly #byObject = new Map<number, Map<number, number>>();

@@ -30,19 +30,19 @@ import { PtClock } from "../decode/pt_clock.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 import type { TextPoke } from "@perfdata/session/code";
 
-// Where the fields of records lie.
+// Offsets of the fields of records.
 const COUNTER = layoutOf(AUX_OUTPUT_HW_ID);
 const STARTED = layoutOf(ITRACE_START);
 const NEXT = layoutOf(SWITCH_CPU_WIDE);
 const POKE = layoutOf(TEXT_POKE);
-// Bytes that they have at least.
+// Minimum sizes of records.
 const HW_ID_SIZE = prefixSize(AUX_OUTPUT_HW_ID);
 const ITRACE_START_SIZE = prefixSize(ITRACE_START);
 const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
 
-/** The event of a processor's counter, from a moment on: AUX_OUTPUT_HW_ID. */
+/** The event of a processor's counter from a time on: AUX_OUTPUT_HW_ID. */
 export interface CounterEvent {
-  /** When, ns. */
+  /** Time in ns. */
   readonly time: number;
   /** The CPU, or -1 if the record has none. */
   readonly cpu: number;
@@ -56,16 +56,16 @@ export interface CounterEvent {
 
 /** The threads that ran on a CPU: columns in order of time. */
 export class Switches {
-  /** The thread that ran before the first row; -1 if it is not known. */
+  /** Thread before the first row; -1 if unknown. */
   first: number = -1;
   /** Number of rows. */
   count = 0;
-  /** When, ns. */
+  /** Time of each row in ns. */
   time: Float64Array = new Float64Array(64);
-  /** The thread that runs from then on; 0 is the idle task, -1 not known. */
+  /** Thread that runs from then on; 0 is the idle task, -1 unknown. */
   tid: Int32Array = new Int32Array(64);
 
-  /** Adds a row; of rows at the same time, the last counts. */
+  /** Adds a row; of rows with the same time, the last one counts. */
   add(time: number, tid: number): void {
     const last = this.count - 1;
     if (last >= 0 && this.tid[last] === tid) return;
@@ -79,21 +79,23 @@ export class Switches {
 }
 
 /**
- * Information from records that Intel PT packets lack: which thread ran on which CPU, what was mapped
- * where, how the kernel's code changed, all with times.
+ * Data that Intel PT packets lack, from other records: running threads by CPU, mappings, and
+ * changes of the kernel's code, all with times.
  *
  * Memory grows with the number of those records.
  */
 export class PtSideband implements Consumer {
-  /** Records in order of time; it follows the machine on its own, with its history. */
+  /**
+   * Records in order of time. The machine is not needed, because the sideband has its own history.
+   */
   readonly needs = { machine: false } as const;
-  /** Who ran, by CPU. */
+  /** Running threads, by CPU. */
   readonly switches: Map<number, Switches> = new Map();
   /** Changes of the kernel's code, in order of time. */
   readonly pokes: TextPoke[] = [];
-  /** Which counters count which events whose samples are in the trace, in order of time. */
+  /** Counters of the events whose samples are in the trace, in order of time. */
   readonly counters: CounterEvent[] = [];
-  /** The first thread that an ITRACE_START names, by CPU; -1 is a record without CPU. */
+  /** The first thread in an ITRACE_START record, by CPU; -1 for a record without a CPU. */
   readonly started: Map<number, number> = new Map();
   /** Objects of the recording. */
   recorded: RecordedObjects | undefined;
@@ -103,12 +105,12 @@ export class PtSideband implements Consumer {
   #history: PtHistory | undefined;
   #littleEndian = true;
 
-  /** Samples of sched_switch: how older versions of perf learned of context switches. */
+  /** Samples of sched_switch, with which older versions of perf recorded context switches. */
   #tracepoints: Tracepoints | undefined;
   #hasSwitches = false;
   #engine: Engine | undefined;
 
-  /** Takes the trace that the records are beside. */
+  /** Prepares for the records of a trace. */
   constructor(trace: AuxTrace) {
     this.origin = new PtClock(trace).origin;
   }
@@ -123,7 +125,7 @@ export class PtSideband implements Consumer {
     await this.described();
   }
 
-  /** Of a stream, finds the fields of sched_switch once its format has come. */
+  /** In a stream, finds the fields of sched_switch after its format was read. */
   async described(): Promise<void> {
     if (this.#engine === undefined) return;
     this.#tracepoints = await Tracepoints.open(this.#engine, {
@@ -131,16 +133,17 @@ export class PtSideband implements Consumer {
     });
   }
 
-  /** Names of tracepoints of context switches that cannot be read: the recording does not have their format. */
+  /** Names of context switch tracepoints that cannot be read, because their format is missing. */
   get undescribed(): readonly string[] {
     return this.#tracepoints?.undescribed ?? [];
   }
 
   /**
-   * The thread that a CPU's trace begins with; -1 if it is not known.
+   * The first thread in a CPU's trace; -1 if unknown.
    *
-   * perf writes the process that it has started, or was told of, into each AUXTRACE record of a CPU, whoever
-   * runs there: that one is `otherwise`, for recordings that say nothing else of who ran.
+   * @param otherwise The process in the AUXTRACE record, for recordings without other information.
+   * perf writes the process that it started or attached to into the AUXTRACE records of all CPUs,
+   * whatever ran there.
    */
   firstThread(cpu: number, otherwise = -1): number {
     const switches = this.switches.get(cpu);
@@ -158,7 +161,7 @@ export class PtSideband implements Consumer {
     return this.#history;
   }
 
-  /** Takes the records of a run. */
+  /** Processes the records of a run. */
   rows(run: Run): void {
     const { history } = this;
     const { count, type, start, end, timeHi, timeLo } = run;
@@ -208,7 +211,8 @@ export class PtSideband implements Consumer {
     const switches = this.#of(cpu);
     if (switches.count === 0) switches.first = out ? tid : other;
     if (!out) switches.add(time, tid);
-    // A SWITCH names nobody: the trace is of the workload alone, and its last packets may seem to be later.
+    // A SWITCH record has no other thread. The trace is then of the workload alone, and its last
+    // packets may seem to be later.
     else if (isWide) switches.add(time, other);
   }
 
@@ -228,7 +232,7 @@ export class PtSideband implements Consumer {
     const at = from + COUNTER.hw_id;
     const counter = view.getUint32(le ? at : at + 4, le);
     const { [i]: event = -1 } = run.event;
-    // A record of PEBS has 64 bits for counters.
+    // PEBS records have a bit mask of 64 counters.
     if (view.getUint32(le ? at + 4 : at, le) !== 0 || counter > 63 || event < 0) return;
     const { [i]: cpu = -1 } = run.cpu;
     const { [i]: tid = -1 } = run.tid;
@@ -241,7 +245,7 @@ export class PtSideband implements Consumer {
     const before = view.getUint16(from + POKE.old_len, le);
     const after = view.getUint16(from + POKE.new_len, le);
     const at = from + POKE.old_bytes + before;
-    // Without bytes before, memory came into being, and without bytes after, it went.
+    // Without old bytes, memory was allocated; without new bytes, it was freed.
     if (at + after > to || after === 0) return;
     this.pokes.push({
       time,

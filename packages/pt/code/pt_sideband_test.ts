@@ -50,7 +50,7 @@ Deno.test("PtSideband: context switches from sched_switch samples are those that
   }
 });
 
-/** Switches of CPU 0 from thread 7 to 8, of a recording whose format of sched_switch is `format` of the usual one. */
+/** Switches of CPU 0 from thread 7 to 8. `format` changes the recorded format of sched_switch. */
 async function switchesOf(format: (usual: string) => string) {
   const sample = { pid: 7, tid: 7, time: 5n, cpu: 0, identifier: 31n };
   const { value } = TRACING_DATA as unknown as {
@@ -77,7 +77,7 @@ async function switchesOf(format: (usual: string) => string) {
 
 Deno.test("PtSideband: next_pid is read where the format of the recording has it", async () => {
   assertEquals((await switchesOf((usual) => usual)).tids, [8]);
-  // Another kernel: the field is where prev_pid is here.
+  // In another kernel, the field has the offset of prev_pid here.
   const moved = (usual: string) =>
     usual.replace("next_pid;\toffset:56", "next_pid;\toffset:24").replace(
       "prev_pid;\toffset:24",

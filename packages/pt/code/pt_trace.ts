@@ -19,35 +19,35 @@ import { PtClock } from "../decode/pt_clock.ts";
 import { PtCode } from "./pt_code.ts";
 import { PtSideband } from "./pt_sideband.ts";
 
-/** Where the code of a trace is found. */
+/** Sources of a trace's code. */
 export interface TraceCode {
   /** The files of its objects. */
   readonly files: CodeFiles;
-  /** Copies of memory, which come before files. */
+  /** Copies of memory, which have priority over files. */
   readonly images?: readonly MemoryImage[] | undefined;
   /** Copies of the memory of a guest. */
   readonly guestImages?: readonly MemoryImage[] | undefined;
 }
 
-/** Code that is not at hand: addresses have no names then, and no path is followed. */
+/** Without code, addresses have no names, and no path is decoded. */
 const NO_CODE: TraceCode = { files: { open: () => ({ missing: "" }), file: () => undefined } };
 
 /** Options of {@linkcode PtTrace.open}. */
 export interface OpenPtOptions {
-  /** Finds the code of what was mapped; without it there is none. */
+  /** Opens the sources of the mapped code. Without it, all code is missing. */
   readonly code?: (recorded: RecordedObjects) => Promise<TraceCode> | TraceCode;
-  /** Gets damages; without it the first one is thrown. */
+  /** Receives errors. Without it, the first one is thrown. */
   readonly diagnostics?: Diagnostics | undefined;
-  /** Receivers of the records that are read beside the trace. */
+  /** Receivers of the records outside of the trace. */
   readonly consumers?: readonly Consumer[];
-  /** Which samples count for them. */
+  /** Returns the filter of samples for these consumers. */
   readonly filter?: (reader: PerfDataReader) => Promise<EngineOptions["filter"]>;
-  /** The AUX data, if `readAuxTrace` has found them. */
+  /** The AUX data, if `readAuxTrace` was called before. */
   readonly aux?: AuxTrace;
 }
 
 /**
- * The Intel PT of a recording with all that its decoding takes: AUX data, records, clock and code.
+ * The Intel PT of a recording, with the inputs for decoding it: AUX data, records, clock and code.
  *
  * @example
  * ```ts
@@ -62,17 +62,17 @@ export interface OpenPtOptions {
  * ```
  */
 export class PtTrace {
-  /** The AUX data; what successive snapshots have in common is found. */
+  /** The AUX data, with the overlaps of snapshots. */
   readonly aux: AuxTrace;
   /** The bytes of the recording. */
   readonly source: RandomAccessSource;
   /** Threads, context switches and mappings, from the records. */
   readonly sideband: PtSideband;
-  /** How times convert. */
+  /** Conversion of times. */
   readonly clock: PtClock;
   /** The pass over the records. */
   readonly engine: Engine;
-  /** The code that threads see. */
+  /** The code of threads. */
   readonly code: PtCode;
 
   private constructor(
@@ -97,7 +97,7 @@ export class PtTrace {
     const how = diagnostics === undefined ? {} : { diagnostics };
     const aux = found ?? await readAuxTrace(await PerfDataReader.open(source, how), how);
     await stitchAuxTrace(aux, source);
-    // What is damaged was reported when the AUX data were looked for.
+    // The search for AUX data has already reported damage.
     const quiet = diagnostics === undefined ? {} : { diagnostics: () => {} };
     const reader = await PerfDataReader.open(source, quiet);
     const sideband = new PtSideband(aux);
@@ -115,7 +115,7 @@ export class PtTrace {
     });
   }
 
-  /** Bytes of the trace, those that pieces have in common not counted. */
+  /** Bytes of the trace, without the overlaps of pieces. */
   get bytes(): number {
     return this.bytesOf(() => true);
   }
@@ -125,7 +125,7 @@ export class PtTrace {
     return this.aux.streams.filter(wants).reduce((sum, stream) => sum + auxStreamBytes(stream), 0);
   }
 
-  /** The same trace as if its packets had no times. */
+  /** The same trace without the times of packets. */
   timeless(): PtTrace {
     const { intelPtConfig } = this.aux;
     if (intelPtConfig === undefined) return this;

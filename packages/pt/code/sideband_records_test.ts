@@ -3,7 +3,7 @@ import type { Item } from "../../../fixtures/synthesize/recording.ts";
 import { at, psb, small } from "../testing.ts";
 import { PtSideband, Switches } from "./pt_sideband.ts";
 
-/** perf's time so many thousands of ticks, of 372 ns, after the first TSC packet. */
+/** perf's time, in thousands of ticks (372 ns) after the first TSC packet. */
 const after = (thousands: number) => at(1000 * thousands);
 
 /** A record of a thread at a time. */
@@ -74,7 +74,7 @@ async function sidebandOf(items: readonly Item[], cpus = 1) {
     sideband,
     history: sideband.history,
     time: (ticks: number) => sideband.origin.since(after(ticks)),
-    /** Who ran on a CPU: threads with the ticks from which on they did. */
+    /** Threads that ran on a CPU, with their start in ticks. */
     ran: (cpu: number) => {
       const { first, count = 0, tid, time } = sideband.switches.get(cpu) ?? {};
       const ticks = (ns = NaN) => Math.round((ns - sideband.origin.since(at(0))) / 372);
@@ -110,10 +110,10 @@ Deno.test("PtSideband: switches of a whole CPU say who came, in or out; those of
   ], 2);
   assertEquals(ran(0), [-1, "7 -1", "8 1000", "0 2000", "9 3000"]);
   assertEquals(ran(1), [-1, "7 -1", "6 500"]);
-  // A SWITCH does not say who came.
+  // A SWITCH record does not name the next thread.
   assertEquals(ran(2).slice(1), ["3 950"]);
   assertEquals([0, 1, 3].map((cpu) => sideband.firstThread(cpu)), [7, 7, -1]);
-  // Where switches are recorded, the process that perf started is nobody that runs.
+  // If switches are recorded, the process that perf started does not count as running.
   assertEquals(sideband.firstThread(3, 77), -1);
 });
 
@@ -124,7 +124,7 @@ Deno.test("PtSideband: without switches, the first thread is the one that was st
   ]);
   const start = (ticks: number, tid: number, cpu: number) =>
     record(ticks, tid, { type: 12, name: "ITRACE_START", body: { pid: tid, tid } }, cpu);
-  // A record without a CPU is of all; of several, the first.
+  // A record without a CPU counts for all CPUs; of several records, the first counts.
   const { sideband: all, ran } = await sidebandOf([
     start(10, 8, -1),
     start(20, 9, -1),
@@ -138,7 +138,7 @@ Deno.test("PtSideband: without switches, the first thread is the one that was st
 
 Deno.test("PtSideband: what came first of a CPU is who left it, or whoever was there before", async () => {
   const { sideband } = await sidebandOf([change(100, 9, false, 4, 6), change(200, 8, false, 5)]);
-  // 9 came after 6; before 8 nobody is known, so that it is the first.
+  // 9 came after 6; the thread before 8 is unknown, so 8 is the first.
   assertEquals([sideband.firstThread(4), sideband.firstThread(5)], [6, 8]);
   assertEquals([sideband.history.pid(9, 0), sideband.history.pid(77, 0)], [9, 77]);
 });
@@ -197,11 +197,11 @@ Deno.test("PtHistory: threads have the name and process of the time that is aske
     const number = history.threadComm(tid, time(ticks));
     return number < 0 ? "-" : history.names.text(number);
   };
-  // Before the first name, that one.
+  // Before its first name, a thread has that name.
   assertEquals([50, 100, 299, 300, 999].map((ticks) => name(20, ticks)), [
     ...["shell", "shell", "shell", "program", "program"],
   ]);
-  // Of two at one time, the last.
+  // Of two names at one time, the last one counts.
   assertEquals([name(21, 399), name(21, 400), name(22, 400)], ["worker", "again", "-"]);
   assertEquals([history.comm(20), history.comm(21), history.comm(30)], [
     "program",
@@ -228,7 +228,7 @@ Deno.test("PtHistory: maps are those of the time, or else the last ones; a fork 
   assertEquals([100, 299, 300].map((ticks) => path(20, ticks, 0x10_0000)), [
     ...["/bin/first", "/bin/first", "/bin/second"],
   ]);
-  // The child has what was there when it began, and its own.
+  // The child has the maps of its parent at the fork, and its own.
   assertEquals([250, 900].map((ticks) => path(30, ticks, 0x10_0fff)), ["/bin/first", "/bin/first"]);
   assertEquals([path(30, 500, 0x20_0000), path(20, 500, 0x20_0000)], ["/bin/child", "-"]);
   // Not yet mapped at that time: the mapping at the end.
@@ -238,7 +238,7 @@ Deno.test("PtHistory: maps are those of the time, or else the last ones; a fork 
   assertEquals([history.comm(30), history.pid(21, time(400)), history.pid(30, time(200))], [
     ...["first", 20, 30],
   ]);
-  // The map of the trace's own program, these maps and the fork of a process.
+  // Changes: the map of the trace's program, these maps, and the fork of a process.
   assertEquals(history.changes.slice(1).map((ns) => ns - time(0) > 0), [true, true, true, true]);
 });
 
@@ -268,7 +268,7 @@ Deno.test("PtHistory: a program that is executed begins with its first map, over
     comm(400, 20, 20, "renamed"),
   ]);
   assertEquals(history.execs, [{ time: time(300), pid: 20 }]);
-  // As with perf, what is not mapped over stays.
+  // As in perf, maps that are not replaced stay.
   const is = (ticks: number, address: number) => history.map(20, time(ticks), 0, address) >= 0;
   assertEquals([is(150, 0x10_0000), is(300, 0x10_0000), is(300, 0x20_0000)], [true, true, true]);
   assertEquals(history.changes.length, 4);

@@ -1,5 +1,5 @@
 /**
- * The code that a trace ran through, and the names of its places.
+ * The code that a trace executed, and the names of its places.
  *
  * @module
  */

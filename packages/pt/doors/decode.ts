@@ -1,5 +1,5 @@
 /**
- * Traces decoded: branches, calls, samples, lists of instructions, also by several threads.
+ * Decoding traces, also with several threads: branches, calls, samples, lists of instructions.
  *
  * @module
  */
