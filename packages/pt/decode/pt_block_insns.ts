@@ -10,17 +10,17 @@ export interface BlockInsns {
   readonly high: Int32Array;
   /** Places. */
   readonly place: Int32Array;
-  /** Numbers of their texts. */
+  /** Numbers of texts. */
   readonly text: Int32Array;
 }
 
-/** How many numbers the table has of the last instruction of a block. */
+/** Words of a block's last instruction in the table. */
 const END_WORDS = 5;
 
-/** Where those numbers are. */
+/** Indexes of these words. */
 const END_WORD = { LOW: 0, HIGH: 1, PLACE: 2, TEXT: 3 } as const;
 
-/** Makes the text of an instruction, for example with iced-x86. */
+/** Formats an instruction, for example with iced-x86. */
 export type InsnText = (bytes: Uint8Array, ip: bigint, mode: InsnMode) => string;
 
 /** The bytes of an instruction in hexadecimal, as perf prints them: ` 31 ed`. */
@@ -30,24 +30,24 @@ export function insnBytes(bytes: Uint8Array): string {
 
 /** Addresses, places and texts of the instructions of blocks, by the number of the block. */
 export class InsnTable {
-  /** Texts of instructions; number 0 is none. */
+  /** Texts of instructions; number 0 is no text. */
   readonly texts: string[] = [""];
   readonly #code: PtCode;
   readonly #text: InsnText | undefined;
   readonly #textNumbers = new Map<string, number>();
   #insns: (BlockInsns | undefined)[] = [];
-  /** Of each block its last instruction: see END_WORD. */
+  /** Last instruction of each block: see END_WORD. */
   #ends = new Int32Array(END_WORDS * 256);
-  /** Place of the start of each block, + 2; 0 if it is not known yet. */
+  /** Place of the start of each block, + 2; 0 if unknown. */
   #places = new Int32Array(256);
 
-  /** Knows no block yet; `text` makes the texts, if they are wanted. */
+  /** Starts without blocks. `text` formats instructions, if texts are needed. */
   constructor(code: PtCode, text: InsnText | undefined) {
     this.#code = code;
     this.#text = text;
   }
 
-  /** Forgets all blocks: their numbers mean nothing any more. */
+  /** Clears all blocks, because their numbers are no longer valid. */
   clear(): void {
     this.#insns = [];
     this.#ends.fill(0);
@@ -59,7 +59,7 @@ export class InsnTable {
     return this.#insns[block] ??= this.#list(code, blocks, block, 0);
   }
 
-  /** The last instruction of a block, for the four that follow. */
+  /** The last instruction of a block, as an index for the four methods below. */
   end(code: ThreadCode, blocks: BlockCache, block: number): number {
     const at = block * END_WORDS;
     return at < this.#ends.length && this.#ends[at + END_WORDS - 1] === 1
@@ -87,7 +87,7 @@ export class InsnTable {
     return this.#ends[end + END_WORD.TEXT] as number;
   }
 
-  /** The place where a block starts. */
+  /** The place of the start of a block. */
   place(code: ThreadCode, blocks: BlockCache, block: number): number {
     const known = block < this.#places.length ? this.#places[block] as number : 0;
     if (known !== 0) return known - 2;

@@ -1,14 +1,14 @@
 import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
 
-/** The last branches of a thread, as perf keeps them for `--itrace=l`. */
+/** The last branches of a thread, as perf records them for `--itrace=l`. */
 export class BranchRing {
-  /** The piece of the trace with these branches, which end with it. */
+  /** Number of the trace piece with these branches, which end with the piece. */
   trace = -1;
-  /** How many there are. */
+  /** Number of branches. */
   count = 0;
   readonly #size: number;
   readonly #words: Int32Array;
-  /** Where the newest is. */
+  /** Index of the newest branch. */
   #at = 0;
 
   /** Keeps at most `size` branches. */
@@ -23,7 +23,7 @@ export class BranchRing {
     this.#at = 0;
   }
 
-  /** Takes a branch; returns the position of its words: see {@linkcode BRANCH_WORDS}. */
+  /** Adds a branch; returns the offset of its words: see {@linkcode BRANCH_WORDS}. */
   add(): number {
     this.#at = (this.#at === 0 ? this.#size : this.#at) - 1;
     if (this.count < this.#size) this.count++;
@@ -35,7 +35,7 @@ export class BranchRing {
     return this.#words;
   }
 
-  /** Where the words of a branch are: the newest is number 0. */
+  /** Offset of a branch's words; the newest branch is number 0. */
   at(number: number): number {
     return (this.#at + number) % this.#size * BRANCH_WORDS;
   }

@@ -15,17 +15,20 @@ import type { PtTrace } from "../code/pt_trace.ts";
 export interface BufferSurroundings {
   /** The recording. */
   readonly trace: PtTrace;
-  /** Takes the result. */
+  /** Receives the result. */
   readonly sink: PtSink;
-  /** Blocks and paths. */
+  /** Cache of blocks and paths. */
   readonly cache: FlowCache;
-  /** Where threads left user space, if times alone do not say who runs: see {@linkcode PtTurns}. */
+  /**
+   * Addresses at which threads left user space, if times are too sparse to tell the running thread:
+   * see {@linkcode PtTurns}.
+   */
   readonly leftAt?: LeftAt | undefined;
 }
 
-/** How a buffer is decoded. */
+/** Options of {@linkcode DecodedBuffer}. */
 export interface BufferOptions extends Pick<DecodePtOptions, "slice" | "quick" | "to"> {
-  /** Where to begin, and its offset in the stream; at the beginning without it. */
+  /** Place to begin at, and its offset in the stream; the beginning of the stream by default. */
   readonly at?: StreamPlace & { readonly offset: number };
 }
 
@@ -39,13 +42,13 @@ export class DecodedBuffer implements PtBuffer {
   tid: number;
   code: ThreadCode;
   toCode: ThreadCode;
-  /** ns up to which it is decoded. */
+  /** Time in ns up to which it is decoded. */
   position = -Infinity;
   ended = false;
-  /** Whether the PSB+ has ended that it was to go on to. */
+  /** Whether it has decoded the PSB+ at the requested seam. */
   atSeam = false;
   isUnsure = false;
-  /** Instructions while it was not sure who runs. */
+  /** Number of instructions while the running thread was unsure. */
   unsureInsns = 0;
 
   readonly #source: RandomAccessSource;
@@ -59,15 +62,15 @@ export class DecodedBuffer implements PtBuffer {
   readonly #leftAt: LeftAt | undefined;
   readonly #aboutTurns: TurnSurroundings | undefined;
   #turns: PtTurns | undefined;
-  /** Where decoding began, and its offset in the stream. */
+  /** Place where decoding began, and its offset in the stream. */
   #place: StreamPlace | undefined;
   readonly #offset: number;
   #fed = 0;
-  /** How often tracing had been turned on before the thread's turn. */
+  /** Number of starts of tracing before the thread's turn. */
   #enables = 0;
-  /** The same when it was not sure who ran. */
+  /** Number of starts of tracing when the running thread was last unsure. */
   #unsureEnables = -1;
-  /** The next exec. */
+  /** Number of the next exec. */
   #exec = 0;
   /** Whether it waits for other buffers before a TIP.PGE. */
   #isHeld = false;
@@ -76,14 +79,14 @@ export class DecodedBuffer implements PtBuffer {
   #switch = 0;
   #change = 0;
   #poke = 0;
-  /** The next stop: ns, and the same in ticks. */
+  /** Time of the next stop, in ns and in ticks. */
   #stop = -Infinity;
   #limit = Infinity;
 
   /**
-   * Begins with a stream: at its beginning, or at a place of it.
+   * Starts at the beginning of a stream, or at a place in it.
    *
-   * @param index Its number.
+   * @param index Number of the stream.
    */
   constructor(
     stream: AuxStream,
@@ -107,7 +110,7 @@ export class DecodedBuffer implements PtBuffer {
     const { history } = sideband;
     this.#changes = history.changes;
     this.#pokes = sideband.pokes;
-    // Only where a thread has a buffer of its own does the trace's record say who ran.
+    // The record of the trace has the running thread only if the thread has its own buffer.
     this.tid = stream.cpu === undefined
       ? stream.tid ?? sideband.firstThread(-1)
       : sideband.firstThread(stream.cpu, stream.tid);
@@ -139,7 +142,7 @@ export class DecodedBuffer implements PtBuffer {
     this.#advance();
   }
 
-  /** Core clocks that CYC packets have counted. */
+  /** Core clocks counted by CYC packets. */
   get cycles(): number {
     return this.flow.clock.cycles;
   }
@@ -150,7 +153,7 @@ export class DecodedBuffer implements PtBuffer {
     return { ...flow.counts, branches: flow.branches, unsureThread: unsureInsns };
   }
 
-  /** Begins before a time instead of at the beginning. */
+  /** Starts before a time instead of at the beginning. */
   async seek(ns: number): Promise<void> {
     this.#place = await new PtSeeker(this.stream, this.#source, this.#clock).before(ns);
     this.#reader = new PieceReader(this.stream, this.#source, this.#place);
@@ -163,7 +166,7 @@ export class DecodedBuffer implements PtBuffer {
     }
   }
 
-  /** Goes on up to the end of the PSB+ of a PSB: an offset of the stream. */
+  /** Decodes up to the end of the PSB+ at a PSB, given as an offset of the stream. */
   async runTo(seam: number): Promise<void> {
     const { flow } = this;
     flow.seam = seam;
@@ -176,7 +179,7 @@ export class DecodedBuffer implements PtBuffer {
     }
   }
 
-  /** All that decides what follows after a PSB+; see `FlowDecoder.stateAfterPsb`. */
+  /** The state that determines the output after a PSB+; see `FlowDecoder.stateAfterPsb`. */
   stateAfterPsb(): number[] {
     return [
       ...this.flow.stateAfterPsb(),
@@ -188,7 +191,7 @@ export class DecodedBuffer implements PtBuffer {
     ];
   }
 
-  /** Decodes the fed bytes, up to the next change; false if more is to be fed. */
+  /** Decodes the fed bytes up to the next change; returns false if it needs more bytes. */
   step(): boolean {
     if (this.#isHeld) this.#resume();
     for (;;) {
@@ -197,7 +200,7 @@ export class DecodedBuffer implements PtBuffer {
         this.#isHeld = true;
         const { nextTurn = Infinity } = this.#turns ?? {};
         this.#noteLeft();
-        // Where its thread left user space may be in another buffer.
+        // The place where its thread left user space may be in another buffer.
         if (nextTurn !== Infinity) this.position = Math.max(this.position, nextTurn);
         return true;
       }
@@ -216,10 +219,11 @@ export class DecodedBuffer implements PtBuffer {
     }
   }
 
-  /** Another thread runs, or the machine has another state. */
+  /** Updates the code: another thread runs, or mappings have changed. */
   #enter(): void {
     const { flow, position } = this;
-    // Where the next time is far, mappings are those at the end of the turn: they were made in it.
+    // If the next time is far, use the mappings at the end of the turn, because they were made
+    // during it.
     const ns = Math.max(position, 0, flow.holds ? Math.min(this.#turns?.turnEnd ?? 0, 2 ** 53) : 0);
     const { nonRoot, nextNonRoot } = flow;
     this.code = this.#places.space(this.tid, ns, nonRoot);
@@ -230,7 +234,10 @@ export class DecodedBuffer implements PtBuffer {
     this.#sink.thread?.(this);
   }
 
-  /** A guest was entered or left, or the next address is on the other side. */
+  /**
+   * Updates the code after a guest was entered or left, or if the next address is on the other
+   * side.
+   */
   #enterGuest(): void {
     const { flow } = this;
     if (flow.nonRoot === this.code.isGuest) {
@@ -242,7 +249,7 @@ export class DecodedBuffer implements PtBuffer {
     this.#enter();
   }
 
-  /** Chooses who goes on at a TIP.PGE, and takes it next. */
+  /** Chooses the thread that continues at a TIP.PGE, and passes the packet on. */
   #resume(): void {
     const { flow, tid } = this;
     this.#isHeld = false;
@@ -258,14 +265,14 @@ export class DecodedBuffer implements PtBuffer {
     if (turn !== undefined) this.#leave();
     this.isUnsure = !isCertain;
     if (turn === undefined) return;
-    // The first tick whose time is not before it.
+    // The first tick that is not before the turn.
     let ticks = this.#clock.ticks(turn.since);
     while (this.#clock.ns(ticks) < turn.since) ticks++;
     flow.passes(ticks);
     this.#advance(turns);
   }
 
-  /** Where the thread left user space here, if it has run and has left it. */
+  /** Address at which the thread left user space in this buffer; `undefined` if it has not. */
   get #left(): LeftAddress | undefined {
     const { flow } = this;
     if (flow.enables === this.#enables || !flow.isOff) return undefined;
@@ -273,7 +280,10 @@ export class DecodedBuffer implements PtBuffer {
     return { low: flow.atLow, high: flow.atHigh, isUnsure };
   }
 
-  /** Whether a thread has begun another program up to a time: it goes on anywhere. */
+  /**
+   * Whether a thread has started another program up to a time, so that it may continue at any
+   * address.
+   */
   #hasExecuted(tid: number, ns: number): boolean {
     const execs = this.#aboutTurns?.history.execs ?? [];
     let has = false;
@@ -287,22 +297,22 @@ export class DecodedBuffer implements PtBuffer {
     return has;
   }
 
-  /** Notes where the thread goes on, perhaps on another CPU. */
+  /** Stores the address at which the thread left user space, for all CPUs. */
   #noteLeft(): void {
     const left = this.#left;
     if (left !== undefined) this.#leftAt?.set(this.tid, left);
   }
 
-  /** Another thread runs. */
+  /** Handles the end of a thread's time on the CPU. */
   #leave(): void {
     this.#noteLeft();
     this.#enables = this.flow.enables - (this.flow.isOff ? 0 : 1);
   }
 
-  /** Up to the next change of what runs where; `turns` are those in which another one begins. */
+  /** Advances to the next change of thread or code. `turns` are those with the next thread. */
   #advance(turns?: PtTurns): void {
     const { flow } = this;
-    // The decoded output comes before the later output of other buffers.
+    // The decoded output comes before later output of other buffers.
     flow.flush();
     const ns = this.#clock.ns(flow.clock.time);
     const switches = this.#switches;
@@ -332,7 +342,7 @@ export class DecodedBuffer implements PtBuffer {
     }
     this.#sink.step?.(this);
     if (!this.#clock.known) return;
-    // What comes after the time of a PSB+ in it has the time before.
+    // Packets after the time in a PSB+ still have the previous time.
     if (ns > this.#until && (wasPast || !flow.isInPsb)) this.ended = true;
     this.#stop = Math.min(
       this.#until + 1,
@@ -342,13 +352,13 @@ export class DecodedBuffer implements PtBuffer {
       ns < 0 ? Infinity : ns + this.#slice,
     );
     this.#limit = this.#clock.ticks(this.#stop);
-    // Each time says up to where turns are known.
+    // Turns are known up to each time, so stop at each one.
     if (this.#leftAt !== undefined) this.#limit = 0;
-    // What rounds down to the same tick has come already.
+    // A stop that is rounded down to the present tick is in the past.
     if (this.#limit <= flow.clock.time) this.#limit = flow.clock.time + 1;
   }
 
-  /** Gives the decoder more bytes; returns how many, 0 at the end. */
+  /** Feeds the decoder; returns the number of bytes, 0 at the end. */
   async feed(): Promise<number> {
     const { flow } = this;
     if (this.#aboutTurns !== undefined) {

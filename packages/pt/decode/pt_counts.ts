@@ -2,13 +2,16 @@ import type { FlowCounts } from "@perfdata/intel-pt";
 
 /** Figures of a decoded trace. */
 export interface PtCounts extends FlowCounts {
-  /** Branches of TNT packets that were followed; of packets alone, those that came. */
+  /** Branches of decoded TNT packets. If only packets are decoded, branches of all TNT packets. */
   branches: number;
-  /** Instructions that may be of another thread than the one that they count for: see `PtBuffer.isUnsure`. */
+  /**
+   * Instructions that may belong to another thread than the one that they count for: see
+   * `PtBuffer.isUnsure`.
+   */
   unsureThread: number;
 }
 
-/** The members of {@linkcode PtCounts} that are numbers. */
+/** The numeric members of {@linkcode PtCounts}. */
 const SUMS = [
   "bytes",
   "lostBytes",
@@ -21,7 +24,7 @@ const SUMS = [
   "unsureThread",
 ] as const;
 
-/** Figures of nothing. */
+/** Figures that are all 0. */
 export function noPtCounts(): PtCounts {
   return {
     bytes: 0,
@@ -37,7 +40,7 @@ export function noPtCounts(): PtCounts {
   };
 }
 
-/** Adds figures to others, or takes them away. */
+/** Adds figures to others, or subtracts them. */
 export function addPtCounts(to: PtCounts, counts: PtCounts, sign: 1 | -1 = 1): void {
   for (const member of SUMS) to[member] += sign * counts[member];
   for (const [error, n] of counts.errors.entries()) {

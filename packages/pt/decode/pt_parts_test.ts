@@ -127,7 +127,7 @@ Deno.test("PtClock: TSC values and ticks give perf's time, and back", async () =
 });
 
 Deno.test("decodePt: a part of a trace begins at a PSB before it, and ends after it", async () => {
-  // More than is read at once.
+  // More bytes than one read.
   const long = Array.from({ length: 12000 }, (_, i) => [
     ...psb(1000 * i, BASE),
     tnt("11"),

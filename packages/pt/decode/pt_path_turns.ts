@@ -10,7 +10,7 @@ function isTurn(kind: number): boolean {
   return ((KIND_FLAGS[kind] as number) & TURN) !== 0;
 }
 
-/** Whether a packet says where a branch goes, by the kind of its instruction. */
+/** Whether a branch of this kind of instruction needs a packet for its target. */
 export function usesPacket(kind: number): boolean {
   return isBranch(kind) && kind !== InsnKind.JMP && kind !== InsnKind.CALL;
 }
@@ -20,23 +20,23 @@ export function isBranch(kind: number): boolean {
   return kind !== InsnKind.OTHER && kind < InsnKind.PTWRITE;
 }
 
-/** Numbers of a turn in {@linkcode PathTurns.words}. */
+/** Words of a turn in {@linkcode PathTurns.words}. */
 export const TURN_WORDS = 2;
 
 /**
- * Positions of the calls and returns of paths. Most blocks end with a jump, so they need not be
- * examined again whenever a path is taken.
+ * Calls and returns of paths. Most blocks end with a jump, so that their blocks need not be
+ * examined again whenever a path is executed.
  */
 export class PathTurns {
   /**
-   * {@linkcode TURN_WORDS} numbers a turn: its block's place in `PathTable.blocks`, and 1 if a packet
-   * was used on the path up to there.
+   * {@linkcode TURN_WORDS} words for each turn: index of its block in `PathTable.blocks`, and 1 if
+   * a packet was used on the path up to there.
    */
   words: Int32Array<ArrayBuffer> = new Int32Array(1024);
-  /** Where those of each path begin, + 1; 0 if that is not known yet. */
+  /** Offset of each path's first turn, + 1; 0 if unknown. */
   #from = new Int32Array(0);
   #to = new Int32Array(0);
-  /** Of each path whether a packet is used on it. */
+  /** 1 for each path on which a packet is used. */
   #packets = new Uint8Array(0);
   #used = 0;
   readonly #isWanted: boolean;
@@ -46,18 +46,18 @@ export class PathTurns {
     this.#isWanted = isWanted;
   }
 
-  /** Whether a branch is one that is wanted, by the kind of its instruction. */
+  /** Whether a branch is a requested call or return, by the kind of its instruction. */
   isTurn(kind: number): boolean {
     return this.#isWanted && isTurn(kind);
   }
 
-  /** Finds the turns of a path; returns where they begin. */
+  /** Finds the turns of a path; returns the offset of the first. */
   from(paths: PathTable, blocks: BlockCache, path: number): number {
     const known = path < this.#from.length ? (this.#from[path] as number) - 1 : -1;
     return known < 0 ? this.#find(paths, blocks, path) : known;
   }
 
-  /** Where the turns of a path end that were found. */
+  /** Offset after the last turn of a path whose turns were found. */
   to(path: number): number {
     return this.#to[path] as number;
   }
@@ -67,7 +67,7 @@ export class PathTurns {
     return this.#packets[path] === 1;
   }
 
-  /** Forgets all paths: their numbers mean nothing any more. */
+  /** Clears all paths, because their numbers are no longer valid. */
   clear(): void {
     this.#from.fill(0);
     this.#used = 0;

@@ -4,16 +4,16 @@ import type { AuxPiece, AuxStream } from "@perfdata/session/auxtrace";
 /** Number of bytes for each read. */
 const READ = 1 << 18;
 /**
- * Number of bytes that are fed to a decoder before `idle` is called; their output takes a thousand
- * times as much.
+ * Number of bytes that are fed to a decoder before `idle` is called; their output is up to a
+ * thousand times as large.
  */
 const FEED = 1 << 13;
 
 /** A place in a stream. */
 export interface StreamPlace {
-  /** The number of the piece that it is in. */
+  /** Number of the piece. */
   readonly piece: number;
-  /** Bytes of the piece before it, without what it has in common with the one before. */
+  /** Offset in the piece, without its overlap with the previous piece. */
   readonly at: number;
 }
 
@@ -24,13 +24,13 @@ export class PieceReader {
   readonly #stream: AuxStream;
   readonly #source: RandomAccessSource;
   readonly #bytes = new Uint8Array(READ);
-  /** Bytes that were read but not returned yet. */
+  /** Range of bytes that were read but not returned yet. */
   #from = 0;
   #to = 0;
   #piece = 0;
   #at = 0;
 
-  /** Begins at a place of a stream, or at its beginning. */
+  /** Starts at a place of a stream, or at its beginning. */
   constructor(stream: AuxStream, source: RandomAccessSource, place?: StreamPlace) {
     this.#stream = stream;
     this.#source = source;
@@ -45,7 +45,7 @@ export class PieceReader {
     this.isAfterGap = false;
     for (;;) {
       if (this.#from < this.#to) {
-        // Wherever decoding began, what is handed out at once ends at the same places.
+        // Parts end at the same offsets, wherever decoding began.
         const at = this.#at - (this.#to - this.#from);
         const part = this.#bytes.subarray(
           this.#from,
@@ -79,7 +79,8 @@ export class PieceReader {
 
 /** End of the data of a piece, without perf's padding, whose length follows from the next piece. */
 export function pieceEnd(piece: AuxPiece, next: AuxPiece | undefined): number {
-  // Offsets of snapshots are places in a ring: only those of data in a row say how long it is.
+  // Offsets of snapshots are positions in a ring, so only offsets of contiguous data give its
+  // length.
   if (
     next?.auxOffset === undefined || piece.auxOffset === undefined || next.overlap > 0 ||
     next.gap === undefined

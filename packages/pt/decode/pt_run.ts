@@ -6,12 +6,12 @@ import type { DecodePtOptions, PtSink } from "./pt_sink.ts";
 import { hasSparseTurns } from "./pt_turns.ts";
 
 /**
- * Decodes the Intel PT of a recording to what was executed, thread by thread.
+ * Decodes the Intel PT of a recording to executed code, thread by thread.
  *
- * Buffers of several CPUs take turns in order of time, so that a thread that moves from one to another
- * is seen in order. Memory does not grow with the trace.
+ * Buffers of several CPUs are decoded alternately, in order of time, so that a thread that moves to
+ * another CPU is decoded in order. Memory does not grow with the trace.
  *
- * @param sink Takes the result.
+ * @param sink Receives the result.
  */
 export async function decodePt(
   trace: PtTrace,

@@ -7,52 +7,57 @@ import { pieceEnd } from "./pt_pieces.ts";
 
 /** Number of bytes for each step of a search. */
 const CHUNK = 1 << 16;
-/** Bytes after a PSB in which its PSBEND has to come: PSB+ has at most one packet of each kind. */
+/** Maximum distance from a PSB to its PSBEND: PSB+ has at most one packet of each kind. */
 const PSB_PLUS = 256;
 
-/** A PSB that has a time. */
+/** A PSB with a time. */
 interface TimedPsb {
-  /** Position: bytes from the beginning of the stream, without overlaps of pieces. */
+  /** Offset in the stream, without overlaps of pieces. */
   readonly at: number;
-  /** ns since the clock's origin. */
+  /** Time in ns since the clock's origin. */
   readonly time: number;
 }
 
-/** Where in a stream its trace was written when: between two points it grew evenly, as far as is known. */
+/**
+ * Times at which parts of a stream were written. Between two points, growth is assumed to be even.
+ */
 export interface PtGrowth {
-  /** Bytes of the stream before each point; they only grow. */
+  /** Offset in the stream of each point, in ascending order. */
   readonly at: Float64Array;
-  /** When it was there, ns since the clock's origin; times only grow. */
+  /** Time of each point in ns since the clock's origin, in ascending order. */
   readonly time: Float64Array;
-  /** Bytes of the stream. */
+  /** Size of the stream in bytes. */
   readonly size: number;
 }
 
-/** Where the trace of a stream can be cut. */
+/** A PSB at which the trace of a stream can be cut. */
 export interface PtCut {
-  /** Offset in the stream of the PSB. */
+  /** Offset of the PSB in the stream. */
   readonly seam: number;
-  /** About the time of the PSB; times only grow, ns since the clock's origin. */
+  /**
+   * Approximate time of the PSB in ns since the clock's origin. Times of later cuts are not
+   * earlier.
+   */
   readonly time: number;
-  /** Where to begin so that the clocks are known at the seam: at a PSB before it. */
+  /** A PSB before the seam, at which decoding begins so that the clocks are known at the seam. */
   readonly begin: StreamPlace & { readonly offset: number };
 }
 
-/** Where a piece is in a stream. */
+/** The position of a piece in a stream. */
 interface Placed {
-  /** Its number. */
+  /** Number of the piece. */
   readonly piece: number;
-  /** Bytes of the stream before it. */
+  /** Offset of its start in the stream. */
   readonly start: number;
-  /** Bytes of the stream up to its end. */
+  /** Offset of its end in the stream. */
   readonly end: number;
-  /** File offset of the first byte that counts. */
+  /** File offset of its first byte after the overlap. */
   readonly fileOffset: number;
 }
 
 /**
- * Finds moments in an Intel PT stream without reading all of it: times of PSBs only increase, so that a
- * binary search finds a moment with some twenty of them.
+ * Finds times in an Intel PT stream without reading all of it. Times of PSBs only increase, so that
+ * a binary search reads about twenty of them.
  */
 export class PtSeeker {
   readonly #source: RandomAccessSource;
@@ -61,7 +66,7 @@ export class PtSeeker {
   readonly #size: number;
   readonly #buffer = new Uint8Array(CHUNK + PSB_PLUS);
   readonly #packets = new PacketDecoder();
-  /** Where in the file the buffer's bytes are, and how many there are. */
+  /** File offset of the buffer's bytes, and their number. */
   #from = 0;
   #filled = 0;
 
@@ -78,17 +83,19 @@ export class PtSeeker {
     this.#size = start;
   }
 
-  /** Bytes of the stream. */
+  /** Size of the stream in bytes. */
   get size(): number {
     return this.#size;
   }
 
-  /** When the stream begins, ns; `undefined` if no PSB has a time. */
+  /** Time of the stream's first PSB in ns; `undefined` if no PSB has a time. */
   async first(): Promise<number | undefined> {
     return (await this.#next(0, this.#size))?.time;
   }
 
-  /** Growth of the stream: the times of at most this many PSBs, evenly spaced. Only these are read. */
+  /**
+   * Growth of the stream: the times of at most this many PSBs, evenly spaced. Only these are read.
+   */
   async growth(most: number): Promise<PtGrowth> {
     const at: number[] = [];
     const time: number[] = [];
@@ -106,8 +113,8 @@ export class PtSeeker {
   }
 
   /**
-   * Where to begin so that all from a time on is decoded: the second PSB before it, since CYC packets count
-   * from those before them. The piece, and the bytes of it before the PSB.
+   * The second PSB before a time, from which everything after the time can be decoded: CYC packets
+   * need the PSB before. Returns the piece, and the offset in it.
    */
   async before(ns: number): Promise<{ readonly piece: number; readonly at: number }> {
     let low = 0;
@@ -118,7 +125,7 @@ export class PtSeeker {
       if (found !== undefined && found.time < ns) low = found.at;
       else high = middle;
     }
-    // What is at `low` may be the only one before the time.
+    // The PSB at `low` may be the only one before the time.
     let [last, older] = [low, Math.max(0, low - CHUNK)];
     for (let at = older, isFirst = true;;) {
       const found = await this.#next(at, this.#size);
@@ -134,7 +141,7 @@ export class PtSeeker {
       : { piece: place.piece, at: older - place.start };
   }
 
-  /** PSBs that are about this many bytes apart; each has others before it that belong to no other part. */
+  /** PSBs at a distance of about this many bytes, each with a PSB before it in the same part. */
   async cuts(bytes: number): Promise<PtCut[]> {
     const cuts: PtCut[] = [];
     for (let last = 0; last + bytes < this.#size;) {
@@ -146,7 +153,7 @@ export class PtSeeker {
         const { piece, start } = place;
         cuts.push({
           seam: found.at,
-          // Of damaged ones, times may go back.
+          // Times of damaged PSBs may go back.
           time: Math.max(found.time, cuts.at(-1)?.time ?? -Infinity),
           begin: { piece, at: begin - start, offset: begin },
         });
@@ -176,7 +183,7 @@ export class PtSeeker {
     return this.#places.find(({ start, end }) => at >= start && at < end);
   }
 
-  /** The first PSB with a time that begins at an offset of the stream or after it, and before another. */
+  /** The first PSB with a time from an offset of the stream on, and before another offset. */
   async #next(from: number, to: number): Promise<TimedPsb | undefined> {
     for (const { start, end, fileOffset } of this.#places) {
       if (end <= from) continue;
@@ -191,7 +198,7 @@ export class PtSeeker {
           const time = this.#timeAfter(done, this.#filled);
           if (time !== undefined) return { at: at + psb - first, time };
         }
-        // A PSB+ that the end of the buffer cuts is read once more.
+        // Read a PSB+ that is cut by the end of the buffer again.
         at += n < end - at ? Math.max(1, n - PSB_PLUS) : n;
       }
       if (end >= to) return undefined;
@@ -199,7 +206,7 @@ export class PtSeeker {
     return undefined;
   }
 
-  /** Sees to it that the buffer has bytes of the file; returns where they begin there. */
+  /** Fills the buffer with bytes of the file; returns their offset in the buffer. */
   async #fill(at: number, most: number): Promise<number> {
     const has = this.#from + this.#filled - at;
     if (at >= this.#from && (has >= 2 * PSB_PLUS || has >= most)) return at - this.#from;
@@ -211,7 +218,7 @@ export class PtSeeker {
     return 0;
   }
 
-  /** The time of the TSC packet between a PSB, after which the buffer's bytes are taken, and its PSBEND. */
+  /** The time in the TSC packet between a PSB, which ends at `from`, and its PSBEND. */
   #timeAfter(from: number, to: number): number | undefined {
     const packets = this.#packets;
     packets.window(this.#buffer, from, Math.min(to, from + PSB_PLUS), true);
@@ -220,7 +227,7 @@ export class PtSeeker {
       const kind = packets.next();
       if (kind === PacketKind.TSC) time = this.#clock.tsc(packets.low, packets.high);
       if (kind <= PacketKind.END || kind === PacketKind.PSB) return undefined;
-      // Where no packet has a time, what matters is that it is whole.
+      // Without times, the PSB+ only has to be complete.
       if (kind === PacketKind.PSBEND) return time ?? (this.#clock.known ? undefined : -1);
     }
   }

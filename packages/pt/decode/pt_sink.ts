@@ -6,48 +6,55 @@ import type { ThreadCode } from "../code/pt_code.ts";
 export interface PtBuffer {
   /** The buffer. */
   readonly stream: AuxStream;
-  /** Its number, from 0. */
+  /** Number of the buffer, from 0. */
   readonly index: number;
-  /** The thread that runs; -1 if it is not known. */
+  /** The running thread; -1 if unknown. */
   readonly tid: number;
-  /** The code that it sees. */
+  /** The code of the running thread. */
   readonly code: ThreadCode;
   /** The code at the next address of a packet: other code if a guest is entered or left. */
   readonly toCode: ThreadCode;
-  /** Time up to which it is decoded, ns; -Infinity or -1 if it is not known. */
+  /** Time in ns up to which it is decoded; -Infinity or -1 if unknown. */
   readonly position: number;
-  /** Core clocks that its CYC packets have counted. */
+  /** Core clocks counted by its CYC packets. */
   readonly cycles: number;
-  /** Whether another thread may run: a context switch is near, and neither times nor code say where. */
+  /**
+   * Whether another thread may run: a context switch is near, and neither times nor code show its
+   * position.
+   */
   readonly isUnsure: boolean;
 }
 
 /** Receives the decoded trace. */
 export interface PtSink {
-  /** Takes paths and events of a buffer: see `FlowSink`. */
+  /** Receives paths and events of a buffer: see `FlowSink`. */
   flow(buffer: PtBuffer, run: FlowDecoder): void;
-  /** Another thread runs on the buffer's CPU, or other code is there. */
+  /** Called if another thread runs on the buffer's CPU, or if its code has changed. */
   thread?(buffer: PtBuffer): void;
-  /** The next output of a buffer comes after the output of other buffers before its `position`. */
+  /**
+   * Called if the next output of a buffer comes after the output of other buffers before its
+   * `position`.
+   */
   step?(buffer: PtBuffer): void;
-  /** The numbers of blocks and paths are about to be reused. */
+  /** Called before numbers of blocks and paths are reused. */
   forget?(): void;
   /** Called occasionally between packets, for work that cannot be done in the calls above. */
   idle?(): Promise<void> | void;
-  /** Nothing more comes of a buffer. */
+  /** Called after the last output of a buffer. */
   ended?(buffer: PtBuffer): void;
-  /** Says whether it has seen enough. */
+  /** Returns whether to stop. */
   done?(): boolean;
-  /** All buffers are decoded up to this time, ns. */
+  /** Called after all buffers are decoded up to this time in ns. */
   reached?(ns: number): void;
 }
 
-/** Receives ranges of buffers; other threads may have the data before each. */
+/** Receives ranges of buffers. Other threads may decode the data before each range. */
 export interface PtPartSink<Found> extends PtSink {
   /**
-   * A range of a buffer begins: nothing is known of it yet.
+   * Begins a range of a buffer, without any earlier state.
    *
-   * @param isBefore Whether what comes now is before it, up to `takePart`: it only says how things stand there.
+   * @param isBefore Whether the data up to the next `takePart` is before the range, and only needed
+   * for its state.
    */
   beginBuffer(index: number, isBefore: boolean): void;
   /**
@@ -55,12 +62,12 @@ export interface PtPartSink<Found> extends PtSink {
    * `undefined` if unknown.
    */
   stateOf(buffer: PtBuffer): readonly number[] | undefined;
-  /** The last time of a buffer, ns. */
+  /** The last time of a buffer in ns. */
   timeOfBuffer(index: number): number;
   /**
-   * Hands out what was found since the call before.
+   * Returns the results since the last call.
    *
-   * @param isEnd Whether nothing follows.
+   * @param isEnd Whether it is the last part.
    */
   takePart(buffer: PtBuffer, isEnd?: boolean): Promise<Found>;
 }
@@ -69,17 +76,22 @@ export interface PtPartSink<Found> extends PtSink {
 export interface DecodePtOptions {
   /** Only these buffers. */
   readonly wants?: (stream: AuxStream) => boolean;
-  /** Called with the number of bytes read since the previous call; decoding continues when it is done. */
+  /**
+   * Called with the number of bytes read since the last call; decoding continues after its promise.
+   */
   readonly progress?: (bytes: number) => Promise<void> | void;
-  /** By how many ns one buffer may be ahead of the others; they are stopped at changes only without it. */
+  /**
+   * Maximum time in ns by which one buffer may be ahead of the others. By default, they stop at
+   * changes only.
+   */
   readonly slice?: number;
   /**
-   * Only what is needed for the part from this time on, ns: decoding begins at a PSB before it. Calls that were
-   * open then are not known.
+   * First time in ns that is needed: decoding begins at a PSB before it. Calls that were open then
+   * are unknown.
    */
   readonly from?: number;
-  /** Only up to this time, ns. */
+  /** Last time in ns. */
   readonly to?: number;
-  /** Follows no code: see `FlowOptions.quick`. */
+  /** Decodes packets without code: see `FlowOptions.quick`. */
   readonly quick?: 0 | 1 | 2;
 }

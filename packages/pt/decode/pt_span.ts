@@ -20,8 +20,8 @@ class LastTime implements PtSink {
 }
 
 /**
- * When a trace begins and ends, ns; `undefined` if its packets have no times. Only its first and last PSBs
- * are looked for, and what comes after the last ones.
+ * First and last time of a trace in ns; `undefined` if its packets have no times. Reads only the
+ * first and last PSBs of each buffer, and the packets after the last ones.
  */
 export async function ptSpan(
   trace: PtTrace,

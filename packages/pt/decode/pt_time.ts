@@ -1,12 +1,12 @@
-/** Times from here on get a later origin than 0: half of the range in which numbers are exact, in ns. */
+/** From this time in ns on, the origin is later than 0: half of the range of exact doubles. */
 const BEFORE = 1n << 52n;
 const SECOND = 1_000_000_000n;
 
 /**
  * Origin of the times of a decoded trace.
  *
- * Times are numbers, exact up to 2^53 ns: 104 days. Larger times (time of day, an uptime of months)
- * count from a second close to all times of the recording.
+ * Times are doubles, exact up to 2^53 ns: 104 days. Larger times (time of day, an uptime of months)
+ * are relative to a second close to all times of the recording.
  *
  * @example
  * ```ts
@@ -41,37 +41,37 @@ export class TimeOrigin {
     return BigInt(this.seconds) * SECOND;
   }
 
-  /** The number of a time, ns; 0 of those long before the trace. */
+  /** Converts a time in ns to one since the origin; times long before the trace become 0. */
   since(ns: bigint): number {
     const since = ns - this.ns;
     return since < 0n ? 0 : Number(since);
   }
 
-  /** The number of a time whose halves these are; 0 of those long before the trace. */
+  /** Converts a time in halves to one since the origin; times long before the trace become 0. */
   sinceHalves(high: number, low: number): number {
     // deno-lint-ignore perfdata/halves -- a difference, which is small where the times are near
     const since = ((high >>> 0) - this.#high) * 2 ** 32 + ((low >>> 0) - this.#low);
     return since < 0 ? 0 : since;
   }
 
-  /** The time that a number stands for, ns: a number where that is exact. */
+  /** Converts a time since the origin to ns: a number if that is exact, else a bigint. */
   exact(since: number): number | bigint {
     return this.seconds === 0 ? since : this.ns + BigInt(Math.floor(since));
   }
 
-  /** Upper half of a time, ns, of which {@linkcode TimeOrigin.lowOf} is the lower one. */
+  /** Upper half of a time in ns; the lower half is {@linkcode TimeOrigin.lowOf}. */
   highOf(since: number): number {
     const high = Math.floor(since / 2 ** 32);
     const low = this.#low + Math.floor(since) - high * 2 ** 32;
     return this.#high + high + (low >= 2 ** 32 ? 1 : 0);
   }
 
-  /** Lower half of a time, ns. */
+  /** Lower half of a time in ns. */
   lowOf(since: number): number {
     return (this.#low + Math.floor(since) % 2 ** 32) >>> 0;
   }
 
-  /** The same as the nearest number, for what counts times of its own by numbers. */
+  /** A time in ns as the nearest double, for users that need numbers. */
   rounded(since: number): number {
     return this.seconds * 1e9 + since;
   }
@@ -86,7 +86,7 @@ export class TimeOrigin {
     return Math.floor(since - Math.floor(since / 1e9) * 1e9);
   }
 
-  /** Seconds with nine digits, as `perf script --ns` prints times; nothing if there is no time. */
+  /** Seconds with nine digits, as in `perf script --ns`; an empty text without a time. */
   secondsText(since: number): string {
     if (since < 0) return "";
     return `${this.secondsOf(since)}.${String(this.restOf(since)).padStart(9, "0")}`;

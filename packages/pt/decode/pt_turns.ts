@@ -7,30 +7,33 @@ import type { PtTrace } from "../code/pt_trace.ts";
 import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
 import type { PtClock } from "./pt_clock.ts";
 
-/** Cost of a thread that goes on at another address than where it left: a signal handler, or another thread. */
+/**
+ * Cost of a thread that continues at another address than where it left: in a signal handler, or
+ * another thread.
+ */
 const ELSEWHERE = 4;
-/** The same if it may have left there: so little that it decides only where nothing else does. */
+/** Cost of the same if it may have left there: so low that it only breaks ties. */
 const MAYBE_ELSEWHERE = 1e-4;
-/** Cost of code at an address where nothing is mapped. */
+/** Cost of code at an unmapped address. */
 const UNMAPPED = 8;
 /** Cost of a turn without an instruction in user space. */
 const IDLE_TURN = 0.3;
 /** Cost of a last turn without an instruction, although user space runs at its end. */
 const LOST_TURN = 3;
-/** Most cost of a point in time that does not fit: so little that it decides only where nothing else does. */
+/** Maximum cost of an unlikely point in time: so low that it only breaks ties. */
 const MISTIMED = 1e-4;
-/** A choice is certain if every other one costs this much more. */
+/** Minimum additional cost of every other choice, for a choice to be certain. */
 const CERTAIN = 0.5;
-/** Most turns and TIP.PGE packets that are compared at once. */
+/** Maximum number of turns and TIP.PGE packets that are compared at once. */
 const MOST = 1 << 11;
 
-/** Whether times are too sparse to place context switches: of a trace with TSC packets alone. */
+/** Whether times are too sparse to locate context switches: in a trace with TSC packets alone. */
 export function hasSparseTimes({ intelPtConfig }: Pick<AuxTrace, "intelPtConfig">): boolean {
   return intelPtConfig !== undefined && intelPtConfig.tsc && intelPtConfig.mtc !== true &&
     intelPtConfig.cyc !== true;
 }
 
-/** Whether threads that took turns on a CPU have to be told apart by more than times. */
+/** Whether times alone cannot tell which of several threads ran on a CPU. */
 export function hasSparseTurns({ aux, sideband }: PtTrace): boolean {
   return hasSparseTimes(aux) &&
     aux.streams.some(({ cpu }) =>
@@ -44,27 +47,30 @@ interface Address {
   readonly high: number;
 }
 
-/** Where a thread left user space. */
+/** Address at which a thread left user space. */
 export interface LeftAddress extends Address {
-  /** Whether it may have been another thread. */
+  /** Whether another thread may have left there. */
   readonly isUnsure: boolean;
 }
 
-/** Where threads left user space, by thread: shared by the buffers of a recording. */
+/** Addresses at which threads left user space, by thread: shared by the buffers of a recording. */
 export type LeftAt = Map<number, LeftAddress>;
 
-/** A TIP.PGE packet ahead, or a PIP packet: then its CR3 is the address. */
+/** A TIP.PGE packet ahead, or a PIP packet, whose CR3 is the address. */
 interface Resume extends Address {
   readonly offset: number;
   readonly isPip: boolean;
-  /** Where an event ended tracing before it; `undefined` if a system call did, or nothing is known. */
+  /**
+   * Address at which an event ended tracing before it; `undefined` after a system call, or if
+   * unknown.
+   */
   readonly left: Address | undefined;
 }
 
-/** A time ahead. */
+/** A packet with a time ahead. */
 interface Mark {
   readonly offset: number;
-  /** ns. */
+  /** Time in ns. */
   readonly time: number;
   /** Whether user space runs there. */
   readonly isOn: boolean;
@@ -73,73 +79,78 @@ interface Mark {
 /** A turn of a thread between two times, or its part after it executed another program. */
 interface Turn {
   readonly tid: number;
-  /** Since when, ns. */
+  /** Start time in ns. */
   readonly since: number;
   readonly isExec: boolean;
 }
 
-/** What was chosen at a TIP.PGE. */
+/** A choice at a TIP.PGE. */
 export interface Resumption {
-  /** The turn that begins there or before; `undefined` if the same one goes on. */
+  /** The turn that begins there or before; `undefined` if the present one continues. */
   readonly turn: Turn | undefined;
-  /** Whether the code leaves no doubt. */
+  /** Whether the code proves the choice. */
   readonly isCertain: boolean;
 }
 
-/** What {@linkcode PtTurns} looks at. */
+/** Inputs of {@linkcode PtTurns}. */
 export interface TurnSurroundings {
   readonly source: RandomAccessSource;
   readonly clock: PtClock;
   readonly ratios: ClockRatios;
   readonly switches: Pick<Switches, "count" | "time" | "tid">;
-  /** The same of other CPUs. */
+  /** Context switches of other CPUs. */
   readonly others: readonly Pick<Switches, "count" | "time" | "tid">[];
   readonly history: PtHistory;
   readonly leftAt: LeftAt;
 }
 
 /**
- * Finds out at which TIP.PGE packets of a CPU other threads go on, if several turns fall between two times.
+ * Finds the TIP.PGE packets of a CPU at which other threads continue, if several turns are between
+ * two times.
  *
- * A decoder without code runs ahead up to the next time. Of all ways to share the TIP.PGE packets among the turns of
- * the context switches up to then, the one is chosen in which most threads go on where they left user space.
+ * A decoder without code runs ahead to the next time. The TIP.PGE packets up to there are assigned
+ * to the turns of the context switches. Of all possible ways, the one is chosen in which most
+ * threads continue where they left user space.
  */
 export class PtTurns {
   /**
-   * Whether another thread may run before a packet tells: in the kernel, from one to another of a process, whose CR3
-   * is the same.
+   * Whether another thread may run before a packet proves it: in the kernel, between threads of one
+   * process, which have the same CR3.
    */
   isUnsure = false;
   readonly #about: TurnSurroundings;
   readonly #reader: PieceReader;
   readonly #ahead: FlowDecoder;
   #isEnd = false;
-  /** What is ahead; `#first…` are the first that were not passed. */
+  /** Packets ahead. Packets before `#first…` were passed. */
   #resumes: Resume[] = [];
   #firstResume = 0;
   #marks: Mark[] = [];
   #firstMark = 0;
   #isOn = false;
   #left: Address | undefined;
-  /** Of the interval that was prepared: its turns, the thread of the first is the one that runs. */
+  /** Turns of the prepared interval. The first one belongs to the running thread. */
   #turns: Turn[] = [];
-  /** The number of the turn that runs. */
+  /** Number of the running turn. */
   #turn = 0;
-  /** Of the TIP.PGE packets of the interval, from the last on: what each turn costs from there on. */
+  /** Costs of each turn from a TIP.PGE packet of the interval on, starting with the last packet. */
   #costs: Float64Array[] = [];
   #until: Mark | undefined;
-  /** Offset where the interval begins. */
+  /** Offset of the start of the interval. */
   #begin = 0;
-  /** What it costs that each turn runs after the TIP.PGE packets so far. */
+  /** Cost of each turn after the TIP.PGE packets so far. */
   #reached = new Float64Array();
-  /** The CR3 of processes. */
+  /** The CR3 of each process. */
   readonly #spaces = new Map<number, Address>();
-  /** Whether code of the kernel is traced, where threads change without a TIP.PGE. */
+  /** Whether the kernel's code is traced, in which threads change without a TIP.PGE. */
   #hasKernel = false;
-  /** Threads that also run on other CPUs in the interval: where they left then is not known ahead. */
+  /**
+   * Threads that also run on other CPUs in the interval, so that the address where they leave is
+   * unknown in advance.
+   */
   #movers = new Set<number>();
 
-  /** Looks ahead from a place of a stream, whose offset is `offset`. */
+  /** Runs ahead from a place of a stream, which has the offset `offset`. */
   constructor(
     about: TurnSurroundings,
     stream: AuxStream,
@@ -157,7 +168,7 @@ export class PtTurns {
     }, { flow: (run) => this.#see(run) });
   }
 
-  /** Looks ahead to the first time after an offset. */
+  /** Runs ahead to the first time after an offset. */
   async lookPast(offset: number): Promise<void> {
     const ahead = this.#ahead;
     while (!this.#isEnd && (this.#marks.at(-1)?.offset ?? -1) <= offset) {
@@ -187,7 +198,8 @@ export class PtTurns {
           if (run.psb[event] === 1) break;
           this.#resumes.push({
             offset,
-            // Without what tells apart the halves of page table isolation, and without PCID.
+            // Without the bit that distinguishes the halves of page table isolation, and without
+            // PCID.
             low: intAt(run.low, event) & ~0x1fff,
             high: intAt(run.high, event),
             left: undefined,
@@ -220,12 +232,12 @@ export class PtTurns {
   }
 
   /**
-   * Prepares for what comes from an offset up to the next time.
+   * Prepares the interval from an offset to the next time.
    *
-   * @param tid The thread that runs.
-   * @param now The time at the offset, ns.
-   * @param next The number of the next context switch.
-   * @returns Whether it has turns of other threads, so that {@linkcode PtTurns.resume} is to be asked.
+   * @param tid The running thread.
+   * @param now Time at the offset in ns.
+   * @param next Number of the next context switch.
+   * @returns Whether it has turns of other threads, so that {@linkcode PtTurns.resume} is needed.
    */
   prepare(offset: number, tid: number, now: number, next: number): boolean {
     while ((this.#marks[this.#firstMark]?.offset ?? Infinity) <= offset) this.#firstMark++;
@@ -248,7 +260,7 @@ export class PtTurns {
     return this.#turns.length > 1;
   }
 
-  /** Drops what was passed. */
+  /** Drops packets that were passed. */
   #trim(): void {
     if (this.#firstMark > MOST) {
       this.#marks = this.#marks.slice(this.#firstMark);
@@ -260,7 +272,7 @@ export class PtTurns {
     }
   }
 
-  /** The turns up to the next time: of threads that may have code in user space. */
+  /** The turns up to the next time, of threads that may have code in user space. */
   #turnsUntil(tid: number, now: number, next: number): Turn[] {
     const { switches, history } = this.#about;
     const end = this.#until?.time ?? Infinity;
@@ -299,22 +311,25 @@ export class PtTurns {
     }
   }
 
-  /** Since when the next turn of another thread runs, ns: others have to be decoded up to there first. */
+  /**
+   * Start time in ns of the next turn of another thread, up to which other buffers have to be
+   * decoded first.
+   */
   get nextTurn(): number {
     return this.#turns[this.#turn + 1]?.since ?? Infinity;
   }
 
-  /** The last moment at which the turn runs, ns. */
+  /** End time in ns of the running turn. */
   get turnEnd(): number {
     return this.nextTurn === Infinity ? this.#until?.time ?? Infinity : this.nextTurn - 1;
   }
 
   /**
-   * Chooses whose turn it is at a TIP.PGE.
+   * Chooses the turn at a TIP.PGE.
    *
-   * @param offset Its offset.
-   * @param expected Where the thread that ran before left user space, if that is known.
-   * @param hasRun Whether it did so at the last end of tracing.
+   * @param offset Offset of the packet.
+   * @param expected Address at which the running thread left user space, if known.
+   * @param hasRun Whether it left there at the last end of tracing.
    * @param isMapped Whether a thread has code at the address at a time.
    */
   resume(
@@ -333,7 +348,7 @@ export class PtTurns {
     const { leftAt } = this.#about;
     const from = this.#turn;
     const running = turns[from]?.tid;
-    // An event says where, whatever was believed to run.
+    // An event has the address, whatever thread was assumed to run.
     const isKnown = hasRun && resume.left !== undefined;
     const { isPip } = resume;
     const stays = isPip
@@ -341,21 +356,21 @@ export class PtTurns {
       : elsewhere(resume, isKnown ? resume.left : expected, !isKnown && expected?.isUnsure);
     let best = from;
     let least = Infinity;
-    // The least of turns before the one at hand: each that is skipped costs.
+    // The lowest cost of turns before the present one; each skipped turn costs.
     let earlier = Infinity;
     const all = new Float64Array(turns.length);
     for (const [number, { tid, since, isExec }] of turns.entries()) {
       const before = floatAt(reached, number);
-      // Other buffers are decoded up to the next turn.
+      // Other buffers are decoded up to the next turn only.
       const isOld = number > from + 1 && this.#movers.has(tid);
       const left = tid === running ? expected : isOld ? undefined : leftAt.get(tid);
-      // A program begins anywhere but where the one before it left.
+      // A new program begins at any address except where the one before left.
       const arrives = isPip
         ? 0
         : isExec
         ? left !== undefined && isSame(resume, left) ? ELSEWHERE : 0
         : elsewhere(resume, left, left?.isUnsure);
-      // The idle task has no code in user space at all.
+      // The idle task never has code in user space.
       const isThere = isPip ||
         (tid !== 0 && (number === from || isMapped(tid, since, resume.low, resume.high)));
       const cost = Math.min(before + stays, earlier + arrives) + this.#mistimed(resume, number) +
@@ -376,7 +391,7 @@ export class PtTurns {
     return { turn: best === from ? undefined : turns[best], isCertain };
   }
 
-  /** Cost of an estimated time of a packet that is not in a turn. */
+  /** Cost of a packet whose estimated time is outside of the turn. */
   #mistimed({ offset }: Resume, turn: number): number {
     const { offset: end, time: until } = this.#until ?? { offset: Infinity, time: Infinity };
     const begin = this.#turns[0]?.since ?? 0;
@@ -408,14 +423,16 @@ export class PtTurns {
   /** Cost of a turn that begins at a TIP.PGE ahead. */
   #arrives(resume: Resume, number: number): number {
     const { tid, isExec } = this.#turns[number] as Turn;
-    // Where it leaves until then is not known.
+    // The address at which it leaves until then is unknown.
     if (isExec || resume.isPip || this.#movers.has(tid)) return 0;
     if (this.#turns.findIndex((turn) => turn.tid === tid) < number) return 0;
     const left = this.#about.leftAt.get(tid);
     return elsewhere(resume, left, left?.isUnsure);
   }
 
-  /** The costs of what comes after each TIP.PGE, by its turn; the first one is the last of the list. */
+  /**
+   * Computes the costs after each TIP.PGE, by its turn; the first packet is the last of the list.
+   */
   #prepareCosts(): void {
     const end = this.#until?.offset ?? Infinity;
     const resumes = this.#resumes;
@@ -423,7 +440,7 @@ export class PtTurns {
     let to = first;
     while ((resumes[to]?.offset ?? Infinity) < end && to - first < MOST) to++;
     const count = this.#turns.length;
-    // What is left at the end has to come after it, or did without user space.
+    // The remaining turns come after the interval, or had no code in user space.
     const isOn = this.#until?.isOn === true && (resumes[to]?.offset ?? Infinity) >= end;
     let costs = Float64Array.from(this.#turns, (_, turn) => {
       const left = count - 1 - turn;
@@ -433,7 +450,7 @@ export class PtTurns {
     for (let i = to - 1; i > first; i--) {
       const resume = resumes[i] as Resume;
       const before = new Float64Array(count);
-      // The least for turns after the one at hand: each that is skipped costs.
+      // The lowest cost of turns after the present one; each skipped turn costs.
       let later = Infinity;
       for (let turn = count - 1; turn >= 0; turn--) {
         const here = floatAt(costs, turn) + this.#mistimed(resume, turn) +
@@ -446,7 +463,7 @@ export class PtTurns {
   }
 }
 
-/** Cost of a thread that goes on at an address, which is the one that it left if that is known. */
+/** Cost of a thread that continues at an address, if it left at another address. */
 function elsewhere(resume: Resume, left: Address | undefined, isUnsure = false): number {
   if (left === undefined || isSame(resume, left)) return 0;
   return isUnsure ? MAYBE_ELSEWHERE : ELSEWHERE;
@@ -456,12 +473,12 @@ function isEqual(a: Address, b: Address): boolean {
   return a.low === b.low && a.high === b.high;
 }
 
-/** Whether an address is another one, or the system call before it, which is restarted. */
+/** Whether an address is the other one, or the system call before it, which is restarted. */
 function isSame({ low, high }: Address, { low: otherLow, high: otherHigh }: Address): boolean {
   return high === otherHigh && (low === otherLow || low === (otherLow - 2 | 0));
 }
 
-/** The number of the first that is after a time. */
+/** Index of the first time after a time. */
 function firstAfter(times: Float64Array, count: number, time: number): number {
   let from = 0;
   let to = count;

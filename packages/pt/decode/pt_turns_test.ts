@@ -3,11 +3,14 @@ import type { Packet } from "@perfdata/intel-pt";
 import { at, ip, psb, small, type Switch, tsc } from "../testing.ts";
 import { decodePt } from "./pt_run.ts";
 
-/** 100c: syscall; the thread goes on at 100e. */
+/** 100c: syscall; the thread continues at 100e. */
 const CALLS = 0x100cn;
 const AFTER = 0x100en;
 
-/** A line for each address where a thread goes on: CPU, thread, address, ns since the first time, `?` if unsure. */
+/**
+ * A line for each address at which a thread continues: CPU, thread, address, ns since the first
+ * time, `?` if unsure.
+ */
 async function threads(
   cpus: readonly (readonly Packet[])[],
   switches: readonly Switch[],
@@ -33,7 +36,7 @@ async function threads(
   return { lines, unsure: counts.unsureThread };
 }
 
-/** An interrupt before an address, and the way back to another. */
+/** An interrupt before an address, and the return to another address. */
 const interrupted = (address: bigint, to: bigint): Packet[] => [
   ip("FUP", address),
   ip("TIP.PGD"),
@@ -43,7 +46,7 @@ const interrupted = (address: bigint, to: bigint): Packet[] => [
 Deno.test("PtTurns: of two switches between two times, each thread goes on where it was interrupted", async () => {
   const packets = [
     ...psb(0, 0x1010n),
-    // 7 is interrupted at 1011 and goes on; 8 begins at 100c, and 7 goes on at 1011 again.
+    // 7 is interrupted at 1011 and continues; 8 begins at 100c, and 7 continues at 1011 again.
     ...interrupted(0x1011n, 0x1011n),
     ...interrupted(0x1011n, CALLS),
     ip("TIP.PGD"),
@@ -52,7 +55,7 @@ Deno.test("PtTurns: of two switches between two times, each thread goes on where
   ];
   const switches = [{ ticks: 50_000, cpu: 0, tid: 8 }, { ticks: 80_000, cpu: 0, tid: 7 }];
   assertEquals(await threads([packets], switches), {
-    // Where 8 was before is not known: it may have been at 1011, too.
+    // The earlier address of 8 is unknown: it may have been at 1011, too.
     lines: ["0 7? 1011 0", "0 8? 100c 18601", "0 7 1011 29761"],
     unsure: 1,
   });
@@ -62,7 +65,7 @@ Deno.test("PtTurns: threads that wait in the same system call are told apart by 
   const packets = [
     ...psb(0, CALLS),
     ip("TIP.PGD"),
-    // Of both threads, or one of them.
+    // Both threads may continue here, or one of them twice.
     ip("TIP.PGE", CALLS),
     ip("TIP.PGD"),
     ip("TIP.PGE", AFTER),
@@ -74,7 +77,7 @@ Deno.test("PtTurns: threads that wait in the same system call are told apart by 
   const { lines, unsure } = await threads([packets], [{ ticks: 90_000, cpu: 0, tid: 8 }]);
   assertEquals(lines.map((line) => line.split(" ")[2]), ["100c", "100e", "100e"]);
   assertEquals(lines.map((line) => line.split(" ")[1])[2], "8");
-  // The syscall at 100c ran where it is not sure who did.
+  // The syscall at 100c ran while the running thread was unsure.
   assertEquals([lines.some((line) => line.includes("?")), unsure], [true, 1]);
 });
 

@@ -6,7 +6,7 @@ import { decodePt } from "./pt_run.ts";
 import { PtSeeker } from "./pt_seek.ts";
 import { ptSpan } from "./pt_span.ts";
 
-/** A PSB+ with branches after it, each as long as any other. */
+/** A PSB+ with branches after it; all parts have the same length. */
 const part = (ticks: number) => [...psb(ticks, BASE), tnt("11"), ip("TIP", BASE)];
 const PART = encodePackets(part(0)).length;
 
@@ -38,7 +38,7 @@ Deno.test("PtSeeker: a moment gives the second PSB before it, or the first", asy
     assertEquals(await before(0), [0, 0]);
     assertEquals(await before(1), [0, 0]);
     assertEquals(await before(1001), [0, 0]);
-    // PSB 3 is at 3000, which is not before it.
+    // PSB 3 is at 3000, which is not before that time.
     assertEquals(await before(3000), [0, 1]);
     assertEquals(await before(3001 + 5), [0, 2]);
     assertEquals(await before(1000 * parts + 5), [0, parts - 2]);
@@ -57,7 +57,7 @@ Deno.test("PtSeeker: cuts are at PSBs so many bytes apart, each begins two PSBs 
       begin: { piece: 0, at: (n - 2) * PART, offset: (n - 2) * PART },
     })),
   );
-  // One PSB apart: there is only the one before it.
+  // Cuts at a distance of one PSB: only one PSB is before each.
   const each = await seek.cuts(PART);
   assertEquals(each.slice(0, 2).map(({ seam, begin }) => [seam / PART, begin.offset / PART]), [[
     1,
@@ -65,14 +65,14 @@ Deno.test("PtSeeker: cuts are at PSBs so many bytes apart, each begins two PSBs 
   ], [2, 1]]);
   assertEquals(each.length, 39);
   assertEquals(await seek.cuts(40 * PART + 8), []);
-  // The bytes are between two PSBs: the next one.
+  // The offset is between two PSBs, so the next one is chosen.
   assertEquals((await seek.cuts(10 * PART + 1)).map(({ seam }) => seam / PART), [11, 22, 33]);
 });
 
 Deno.test("PtSeeker: growth has the times of PSBs that are evenly spaced", async () => {
   const { seek, time } = await seeker(40);
   const { at, time: times, size } = await seek.growth(4);
-  // A quarter of 40 parts from one to the next.
+  // A quarter of 40 parts between two times.
   assertEquals([...at].map((offset) => offset / PART), [0, 10, 20, 30]);
   assertEquals([...times], [0, 10, 20, 30].map((n) => time(1000 * n)));
   assertEquals(size, seek.size);
@@ -121,7 +121,7 @@ Deno.test("decodePt: a part of the time ends after it, a slice stops, and a sink
   assertEquals([all.counts.branches, all.counts.lostBytes], [100, 0]);
   const part = await run({ to: time(10_500) });
   assertEquals([part.psbs >= 11 && part.psbs <= 12, part.ended], [true, 1]);
-  // The second PSB before 40,500 is that at 39,000.
+  // The second PSB before 40,500 is at 39,000.
   const late = await run({ from: time(40_500) });
   assertEquals(late.psbs, 11);
   const sliced = await run({ slice: 744 });
@@ -152,7 +152,8 @@ Deno.test("PathTurns: calls and returns of paths have their block, and whether a
         }
       },
     });
-    // Each time: the call before 1005, the return before 1013, which uses a packet, and both once more; then the jump.
+    // Each time: the call before 1005, the return before 1013, which uses a packet, and both again;
+    // then the jump.
     const once = ["1005 0", "1013 1", "100a 1", "1013 1"];
     const kept = found.filter((text) => text !== "packet" && text !== "none");
     assertEquals(
@@ -165,7 +166,7 @@ Deno.test("PathTurns: calls and returns of paths have their block, and whether a
     );
     assertEquals(found.includes("packet"), true);
   }
-  // Direct jumps and calls use none: kinds 2 and 4.
+  // Direct jumps and calls, kinds 2 and 4, use no packet.
   assertEquals([0, 1, 2, 3, 4, 5, 6].map(usesPacket), [
     false,
     true,

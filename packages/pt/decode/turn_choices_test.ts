@@ -4,7 +4,7 @@ import { at, ip, psb, small, tsc } from "../testing.ts";
 import { type LeftAddress, PtTurns, type TurnSurroundings } from "./pt_turns.ts";
 import { snapshotTimes } from "./pt_snapshots.ts";
 
-/** Ticks of the TSC: 2.688 a ns. */
+/** Ticks of the TSC, at 2.688 ticks per ns. */
 const ticks = (ns: number) => Math.round(ns * 2.688);
 
 interface Choices {
@@ -14,7 +14,7 @@ interface Choices {
   readonly execs?: readonly (readonly [ns: number, pid: number])[];
   /** Context switches of another CPU. */
   readonly others?: readonly (readonly [ns: number, tid: number])[];
-  /** Where threads left. */
+  /** Address at which each thread left user space. */
   readonly left?: Readonly<Record<number, number>>;
   readonly tids?: readonly number[];
 }
@@ -29,7 +29,7 @@ function columns(of: Choices["switches"], first: number) {
 
 const address = (low: number): LeftAddress => ({ low, high: 0, isUnsure: false });
 
-/** What looks ahead of a trace in which thread 7 runs; `resume` asks at the packet of a number. */
+/** Runs ahead in a trace in which thread 7 runs. `resume` chooses at the packet with a number. */
 async function turnsOf(
   { packets, switches, execs = [], others = [], left = {}, tids = [7, 8, 9] }: Choices,
 ) {
@@ -74,7 +74,9 @@ async function turnsOf(
   };
 }
 
-/** A system call at 100c, so that it is not known where the thread goes on; two TIP.PGE packets; 372 us. */
+/**
+ * A system call at 100c, after which the thread may continue anywhere; two TIP.PGE packets; 372 us.
+ */
 const TWO: readonly Packet[] = [
   ...psb(0, 0x100cn),
   ip("TIP.PGD"),
@@ -105,13 +107,13 @@ Deno.test("PtTurns: turns end where the next one begins, the last one at the nex
 
 Deno.test("PtTurns: a thread goes on where it left, if another one did not leave there", async () => {
   const switches = [[100_000, 8]] as const;
-  // 7 goes on at 1010, 8 at 1013.
+  // 7 continues at 1010, 8 at 1013.
   const one = await turnsOf({ packets: TWO, switches, left: { 8: 0x1013 } });
   assertEquals([one.resume(6, 0x1010), one.resume(8, 0x1010)], [[undefined, true], [8, true]]);
-  // Both left at 1010: the code does not tell.
+  // Both left at 1010, so the code does not tell.
   const both = await turnsOf({ packets: TWO, switches, left: { 8: 0x1010 } });
   assertEquals(both.resume(6, 0x1010)[1], false);
-  // The system call of two bytes before the address is restarted.
+  // The system call, two bytes before the address, is restarted.
   const restarted = await turnsOf({ packets: TWO, switches, left: { 8: 0x1012 } });
   assertEquals(restarted.resume(6, 0x1005), [8, true]);
 });
@@ -125,11 +127,11 @@ Deno.test("PtTurns: a program that begins goes on anywhere but where the one bef
   const execs = [[100_000, 7]] as const;
   const found = await turnsOf({ packets: TWO, switches: [], execs });
   assertEquals([found.has, found.nextTurn()], [true, 100_000]);
-  // 1010 is where it left; 1013 is where the program begins.
+  // 1010 is where it left; 1013 is the start of the program.
   assertEquals(found.resume(6, 0x1010), [undefined, true]);
   assertEquals(found.nextTurn(), 100_000);
   assertEquals(found.resume(8, 0x1005), [7, true]);
-  // Of another process, before the time, and after the next one.
+  // Execs of another process, before the time, and after the next one.
   for (const other of [[100_000, 8], [0, 7], [400_000, 7]] as const) {
     assertEquals((await turnsOf({ packets: TWO, switches: [], execs: [other] })).has, false);
   }
@@ -148,9 +150,9 @@ Deno.test("PtTurns: a PIP packet of an unknown process is the thread's that runs
     tsc(ticks(372_000)),
   ];
   const found = await turnsOf({ packets, switches: [[100_000, 8], [200_000, 7]] });
-  // Of different processes: a packet tells.
+  // Threads of different processes: a packet tells.
   assertEquals([found.has, found.turns.isUnsure], [true, false]);
-  // No process of a CR3 is known: the place in the trace decides, a third of 372 us.
+  // No process of a CR3 is known, so the position in the trace decides: a third of 372 us.
   assertEquals(found.resume(6), [8, false]);
 });
 

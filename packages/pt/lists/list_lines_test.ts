@@ -78,7 +78,7 @@ async function listed(
   return lines;
 }
 
-/** The part of a line that is not the same in all: the last digits of the time, and what follows. */
+/** The variable part of lines: the last digits of the time, and the rest. */
 function short(lines: readonly string[]): string[] {
   return lines.map((line) =>
     line.replace(/^ +7 \[000\] +7\.98916/, "").replaceAll(/ +/g, " ").replaceAll(
@@ -110,7 +110,7 @@ Deno.test("PtList: branches and events have time, kind, addresses and functions"
     "5102 tr strt 1010 0x10",
     "5102 error: return without its call at 1012 0x12",
     "5102 tr strt 100c 0xc",
-    // By the system call, whose address is that of the last branch.
+    // A system call, which has the address of the last branch.
     "5102 tr end 100c 0xc",
     "7334 tr strt 100e 0xe",
     "7334 tr end 100e 0xe => 0x7000",
@@ -166,7 +166,7 @@ Deno.test("PtList: a part of the time has its rows, with the branch from the las
   const of = async (from: number, to: number) =>
     short(await listed({ branches: true, filter: { from: time(from), to: time(to) } }));
   assertEquals(await of(2000, 2000), [
-    // The call at 1000 and what followed it were before.
+    // The call at 1000 and the code after it were before.
     "4730 return 1012 0x12 => 1005 0x5",
     "4730 call 1005 0x5 => 1010 0x10",
   ]);
@@ -180,7 +180,7 @@ Deno.test("rowLines: only some functions leave out other branches and instructio
     short(await listed(options, { only: new Set(names) })).filter((line) =>
       !/tr |error|interrupt/.test(line)
     );
-  // From or to them.
+  // Branches from or to these functions.
   assertEquals(await of({ branches: true }, "0x5"), [
     "4730 return 1012 0x12 => 1005 0x5",
     "4730 call 1005 0x5 => 1010 0x10",
@@ -281,7 +281,7 @@ Deno.test("latencyLines, latencyJson: calls have a bar for each duration, and th
   const origin = TimeOrigin.before(0n);
   assertEquals([...latencyLines("f", stats, origin)], [
     "f: 5 calls, 1 without a return",
-    // The longest bar has 40; a third of it is 13.3, rounded up.
+    // The longest bar has 40 characters; a third of it is 13.3, rounded up.
     `      5 ns          3  ${"#".repeat(40)}`,
     // From 16 ns on, four buckets: 16, 19.03, 22.6.
     `     20 ns          1  ${"#".repeat(14)}`,
@@ -320,7 +320,7 @@ Deno.test("functionTimes: places of a function are one row, most time of its own
   const object = code.numberOf({ kind: "elf", path: "/bin/a" });
   const places = [16, 32, 48, 64, 80].map((address) => code.table.of(object, address, 0));
   await names.resolve();
-  // f at two places, g, h, and one that did not run.
+  // f at two places, g, h, and one place that was not executed.
   const functions = ["f", "f", "g", "h", "idle"];
   names.functionNames.splice(
     0,
@@ -371,7 +371,7 @@ Deno.test("lossText: a loss before the first PSB, and of packets alone, has no b
   );
 });
 
-/** 1000 to 1010 by packets, an interrupt, and code of nothing; then 8 runs. */
+/** 1000 to 1010 by packets, an interrupt, and unmapped code; then 8 runs. */
 const HOPS: Small = {
   tids: [7, 8],
   mtc: true,
@@ -428,7 +428,7 @@ Deno.test("PtEntries: each thread has the time and entries of its objects, witho
     ["0x0 1860 2 2", "0x10 744 1 2", "0x9000 372 1 1", "0x11 0 0 1", "0x12 0 0 1"],
   ]);
   assertEquals((await of({ tids: new Set([7]) }))[0], ["7 /bin/small 1116 2 4", "7 -1 372 1 1"]);
-  // From 500 to 1300 ns: of 1010 from 500 to 744, of 9000 from 744 to 1116, of 1010 to 1300.
+  // From 500 to 1300 ns: 1010 from 500 to 744, 9000 from 744 to 1116, and 1010 to 1300.
   assertEquals(await of({ from: 500, to: 1300 }), [
     ["7 -1 372 1 1", "7 /bin/small 184 1 2"],
     ["0x9000 372 1 1", "0x10 184 1 1", "0x11 0 0 1"],

@@ -10,42 +10,42 @@ import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 export interface ObjectTime {
   /** The thread. */
   readonly tid: number;
-  /** Number of the object in `PtCode.objects`; -1 if nothing is mapped, -2 in a kernel that is not known. */
+  /** Number of the object in `PtCode.objects`; -1 for unmapped code, -2 in an unknown kernel. */
   readonly object: number;
-  /** ns from addresses in it to the next address. */
+  /** Sum of the ns from addresses in it to the next address. */
   time: number;
-  /** How often it was entered: the address before was in another object. */
+  /** Number of entries: addresses in it after an address in another object. */
   entries: number;
-  /** How often a packet had an address in it. */
+  /** Number of packets with an address in it. */
   seen: number;
 }
 
-/** Where a thread is. */
+/** Position of a thread. */
 class Whereabouts {
   readonly objects = new Map<number, ObjectTime>();
-  /** The last place; -1 where tracing is off, or it is not known. */
+  /** The last place; -1 if tracing is off, or if it is unknown. */
   place = -1;
   /** Its object, also while tracing is off. */
   object = NaN;
-  /** Since when, ns; -1 if that is not known. */
+  /** Time in ns since which it is there; -1 if unknown. */
   since = -1;
-  /** The kind of the event before, other than a time. */
+  /** The kind of the last event other than TIME. */
   before = -1;
 }
 
 /**
- * Execution from packets alone: the addresses in packets with their objects, their times, and the time
- * to the next address. For `decodePt` with `quick: 1`.
+ * Execution from packets alone: the addresses in packets with their objects, their times, and the
+ * time to the next address. For `decodePt` with `quick: 1`.
  *
- * Addresses are those of indirect branches, of returns where these are not compressed, of interrupts, and of
- * where tracing began; conditional and direct branches have none.
+ * Packets have addresses of indirect branches, of returns that are not compressed, of interrupts,
+ * and of starts of tracing. Conditional and direct branches have no address.
  */
 export class PtEntries implements PtSink {
-  /** ns from an address to the next, by place. */
+  /** Time in ns from an address to the next one, by place. */
   timeOf: Float64Array = new Float64Array(1024);
-  /** How often a packet had the address, by place. */
+  /** Number of packets with the address, by place. */
   seenOf: Float64Array = new Float64Array(1024);
-  /** How often it was the first in its object, by place. */
+  /** Number of times that the address was the first in its object, by place. */
   entriesOf: Float64Array = new Float64Array(1024);
 
   readonly #code: PtCode;
@@ -54,26 +54,26 @@ export class PtEntries implements PtSink {
   readonly #threads = new Map<number, Whereabouts>();
   /** The thread of each buffer. */
   readonly #running = new Map<number, Whereabouts>();
-  /** The last time of each buffer, ns. */
+  /** The last time of each buffer in ns. */
   readonly #now = new Map<number, number>();
 
-  /** Makes a sink for `decodePt`. */
+  /** Creates a sink for `decodePt`. */
   constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, filter: CallFilter = {}) {
     this.#code = code;
     this.#clock = clock;
     this.#filter = filter;
   }
 
-  /** Objects of threads, most time first; without times, what was seen most. */
+  /** Objects by thread, sorted by time; without times, by number of packets. */
   objects(): ObjectTime[] {
     return [...this.#threads.values()].flatMap(({ objects }) => [...objects.values()])
       .sort((a, b) => b.time - a.time || b.seen - a.seen || a.tid - b.tid || a.object - b.object);
   }
 
-  /** Another thread runs on the buffer's CPU. */
+  /** Sets the thread that runs on the buffer's CPU. */
   thread(buffer: PtBuffer): void {
     const { tid, index, position } = buffer;
-    // Each CPU has its own idle task, and who is not known stays there.
+    // The idle task and an unknown thread are separate on each CPU.
     const key = tid > 0 ? tid : -1 - 2 * index - (tid < 0 ? 1 : 0);
     let thread = this.#threads.get(key);
     if (thread === undefined) this.#threads.set(key, thread = new Whereabouts());
@@ -83,7 +83,7 @@ export class PtEntries implements PtSink {
     this.#running.set(index, thread);
   }
 
-  /** Takes events. */
+  /** Processes events. */
   flow(buffer: PtBuffer, run: FlowDecoder): void {
     const { tids } = this.#filter;
     const thread = this.#running.get(buffer.index) as Whereabouts;
@@ -93,7 +93,7 @@ export class PtEntries implements PtSink {
       const event = ~(run.entries[i] as number);
       const time = this.#clock.ns(run.time[event] as number);
       if (time >= 0) now = time;
-      // An abort, and a PSB+, are known by the event before.
+      // Aborts and PSB+ are recognized by the previous event.
       if (isWanted && run.kind[event] !== FlowEvent.TIME) {
         this.#event(buffer, thread, run, event, now);
       }
@@ -114,7 +114,7 @@ export class PtEntries implements PtSink {
         if (ipLow !== 0 || ipHigh !== 0) this.#see(buffer, thread, buffer.code, ipLow, ipHigh, now);
         break;
       case FlowEvent.SYNC:
-        // The PSB+ before it has said so already.
+        // The PSB+ before it has given this address already.
         if (before !== FlowEvent.PSB) this.#see(buffer, thread, buffer.code, ipLow, ipHigh, now);
         break;
       case FlowEvent.HOP:
@@ -137,7 +137,7 @@ export class PtEntries implements PtSink {
     }
   }
 
-  /** According to a packet, a thread is at an address. */
+  /** Sets the address of a thread from a packet. */
   #see(
     buffer: PtBuffer,
     thread: Whereabouts,
@@ -174,7 +174,7 @@ export class PtEntries implements PtSink {
     return row;
   }
 
-  /** A thread is no longer where it was. */
+  /** Ends the time of a thread at its last place. */
   #leave(thread: Whereabouts, now: number): void {
     const { place, since } = thread;
     thread.place = -1;

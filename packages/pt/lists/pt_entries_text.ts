@@ -2,7 +2,7 @@ import type { PtEntries } from "./pt_entries.ts";
 import type { PtHistory } from "../code/pt_history.ts";
 import type { PtNames } from "../code/pt_names.ts";
 
-/** An object in which a thread ran, from packets alone. */
+/** An object of a thread's code, from packets alone. */
 export interface ThreadObject {
   /** The thread. */
   readonly tid: number;
@@ -10,31 +10,31 @@ export interface ThreadObject {
   readonly comm: string | undefined;
   /** Path of the object. */
   readonly object: string;
-  /** ns in it. */
+  /** Time in ns in the object. */
   readonly time: number;
-  /** How often it was entered. */
+  /** Number of entries. */
   readonly entries: number;
-  /** How often a packet had an address in it. */
+  /** Number of packets with an address in it. */
   readonly seen: number;
 }
 
-/** A function, or an address, that packets have. */
+/** A function or address in packets. */
 export interface EntryPoint {
-  /** Name of the function; an address, as its object counts it, where there is none. */
+  /** Name of the function; without a name, the address in its object. */
   readonly function: string;
   /** Path of its object. */
   readonly object: string;
   /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
-  /** ns from there to the next address. */
+  /** Time in ns from there to the next address. */
   readonly time: number;
-  /** How often its object was entered there. */
+  /** Number of entries to its object there. */
   readonly entries: number;
-  /** How often a packet had an address in it. */
+  /** Number of packets with an address in it. */
   readonly seen: number;
 }
 
-/** Objects by thread, most time first. */
+/** Objects by thread, sorted by time. */
 export function threadObjects(
   entries: PtEntries,
   pathOf: (object: number) => string,
@@ -53,7 +53,7 @@ export function threadObjects(
   });
 }
 
-/** Functions and addresses, most time first; the names of all places are known. */
+/** Functions and addresses, sorted by time. The names of all places have to be known. */
 export function entryPoints(
   { timeOf, seenOf, entriesOf }: PtEntries,
   names: PtNames,

@@ -16,7 +16,7 @@ import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 
 /** Kinds of rows of {@linkcode FlowRows}. */
 export const ROW = {
-  /** A branch from place `a` to place `b`, whose address `payload` is; `kind` is an `InsnKind`. */
+  /** A branch from place `a` to place `b` at the address `payload`; `kind` is an `InsnKind`. */
   BRANCH: 0,
   /** An instruction at place `a`; `b` is the number of its text in `PtList.texts`. */
   INSN: 1,
@@ -24,11 +24,11 @@ export const ROW = {
   EVENT: 2,
 } as const;
 
-/** Branches, instructions, events: columns in order of execution. */
+/** Branches, instructions and events: columns in order of execution. */
 export class FlowRows {
   /** Number of rows. */
   count = 0;
-  /** {@linkcode ROW}. */
+  /** Kind of the row: {@linkcode ROW}. */
   row: Uint8Array = new Uint8Array(1024);
   /** See {@linkcode ROW}. */
   kind: Uint8Array = new Uint8Array(1024);
@@ -36,21 +36,21 @@ export class FlowRows {
   tid: Int32Array = new Int32Array(1024);
   /** The CPU, or -1. */
   cpu: Int32Array = new Int32Array(1024);
-  /** 1 if it may have been another thread. */
+  /** 1 if the row may belong to another thread. */
   unsure: Uint8Array = new Uint8Array(1024);
-  /** When, ns; -1 if there is no time. */
+  /** Time in ns; -1 without times. */
   time: Float64Array = new Float64Array(1024);
-  /** By how much the time may be wrong, ns. */
+  /** Uncertainty of the time in ns. */
   uncertainty: Float64Array = new Float64Array(1024);
   /** See {@linkcode ROW}. */
   a: Int32Array = new Int32Array(1024);
   /** See {@linkcode ROW}. */
   b: Int32Array = new Int32Array(1024);
-  /** Upper and lower half of the address where place `a` is mapped; 0 if there is none. */
+  /** Upper half of the address of place `a`; 0 without an address. */
   high: Int32Array = new Int32Array(1024);
-  /** See `high`. */
+  /** Lower half of the address of place `a`. */
   low: Int32Array = new Int32Array(1024);
-  /** Of an event: its payload; of a branch: the address where place `b` is mapped. */
+  /** For an event, its payload; for a branch, the address of place `b`. */
   payload: BigUint64Array = new BigUint64Array(1024);
 
   /** Makes room for a row; returns its number. */
@@ -83,32 +83,35 @@ export class FlowRows {
 
 /** Options of {@linkcode PtList}. */
 export interface ListOptions {
-  /** Branches that were taken. */
+  /** Whether to list branches that were taken. */
   readonly branches?: boolean;
-  /** Instructions. */
+  /** Whether to list instructions. */
   readonly insns?: boolean;
-  /** Events: of packets, errors. */
+  /** Whether to list events: of packets, and errors. */
   readonly events?: boolean;
-  /** Only errors of them. */
+  /** Whether to list only errors of the events. */
   readonly errors?: boolean;
-  /** Makes the texts of instructions. */
+  /** Formats instructions. */
   readonly text?: InsnText | undefined;
-  /** Which part of the trace. */
+  /** Filter for a part of the trace. */
   readonly filter?: CallFilter;
-  /** Called between packets, when `rows` may be used and cleared. */
+  /** Called between packets. The function may use and clear `rows`. */
   readonly idle: () => Promise<void> | void;
 }
 
-/** Where a buffer is: its time, and its last block, whose end the next branch comes from. */
+/** State of a buffer: its time, and its last block, from whose end the next branch comes. */
 class ListedBuffer {
-  /** The last time, ns, and by how much it may be wrong. */
+  /** The last time in ns, and its uncertainty. */
   now = -1;
   uncertainty = 0;
-  /** The last block: its number, {@linkcode NO_BLOCK}, or {@linkcode KEPT_BLOCK}. */
+  /** Number of the last block, {@linkcode NO_BLOCK}, or {@linkcode KEPT_BLOCK}. */
   block = NO_BLOCK;
-  /** The code when it was executed: something else may be there by now. */
+  /** The code at the time of the last block, which may have changed since. */
   code: ThreadCode | undefined;
-  /** Of a block whose number is forgotten: its kind, its last instruction, the address after it. */
+  /**
+   * Saved data of a block whose number is no longer valid: kind, last instruction, and the address
+   * after it.
+   */
   kind = 0;
   lastLow = 0;
   lastHigh = 0;
@@ -116,7 +119,7 @@ class ListedBuffer {
   endLow = 0;
   endHigh = 0;
 
-  /** Keeps what there is to know of the last block. */
+  /** Saves the data of the last block. */
   keep(blocks: BlockCache, insns: InsnTable): void {
     const { block, code } = this;
     if (block < 0 || code === undefined) return;
@@ -131,16 +134,19 @@ class ListedBuffer {
   }
 }
 
-/** No block leads to what comes next. */
+/** Number without a last block. */
 const NO_BLOCK = -1;
-/** The number of a block is forgotten; what it was is kept. */
+/** Number of a block that is no longer valid, but whose data is saved. */
 const KEPT_BLOCK = -2;
 
-/** Lists what was executed: branches, instructions, events. */
+/** Lists executed branches, instructions and events. */
 export class PtList implements PtSink {
   /** Rows since the last clearing. */
   readonly rows: FlowRows = new FlowRows();
-  /** Whether nothing is listed: where others list it, and only what follows is to be known. */
+  /**
+   * Whether no rows are added, because another thread lists this part, and only the state after it
+   * is needed.
+   */
   isQuiet = false;
 
   readonly #code: PtCode;
@@ -150,7 +156,7 @@ export class PtList implements PtSink {
   #blocks: BlockCache | undefined;
   readonly #buffers = new Map<number, ListedBuffer>();
 
-  /** Makes a sink for `decodePt`. */
+  /** Creates a sink for `decodePt`. */
   constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, options: ListOptions) {
     this.#code = code;
     this.#clock = clock;
@@ -163,18 +169,18 @@ export class PtList implements PtSink {
     return this.#insns.texts;
   }
 
-  /** Lets the caller use the rows. */
+  /** Calls `idle` of the options, which may use the rows. */
   async idle(): Promise<void> {
     await this.#options.idle();
   }
 
-  /** Gives up what is kept by block. */
+  /** Saves the last blocks, and clears everything by number of a block. */
   forget(): void {
     for (const at of this.#buffers.values()) at.keep(this.#blocks as BlockCache, this.#insns);
     this.#insns.clear();
   }
 
-  /** Nothing is known of a buffer. */
+  /** Begins a buffer without any earlier state. */
   beginBuffer(index: number): void {
     this.#buffers.delete(index);
   }
@@ -189,7 +195,7 @@ export class PtList implements PtSink {
       : [now, uncertainty, kind, lastLow, lastHigh, endLow, endHigh];
   }
 
-  /** The last time of a buffer, ns. */
+  /** The last time of a buffer in ns. */
   timeOfBuffer(index: number): number {
     return this.#bufferOf(index).now;
   }
@@ -200,7 +206,7 @@ export class PtList implements PtSink {
     return at;
   }
 
-  /** Takes paths and events. */
+  /** Processes paths and events. */
   flow(buffer: PtBuffer, run: FlowDecoder): void {
     const { tids, from = -Infinity, to = Infinity } = this.#options.filter ?? {};
     const isWanted = !this.isQuiet && tids?.has(buffer.tid) !== false;
@@ -229,7 +235,7 @@ export class PtList implements PtSink {
       at.uncertainty = this.#clock.duration(run.uncertainty[event] as number);
       const { now, block } = at;
       const kind = run.kind[event] as number;
-      // The way from the last block is not a branch of it.
+      // The way from the last block to the event is not a branch.
       if (isFlow(kind) || kind === FlowEvent.ERROR) at.block = NO_BLOCK;
       if (isWanted && (now < 0 || (now >= from && now <= to))) {
         this.#event(buffer, at, run, event, block);
@@ -290,7 +296,7 @@ export class PtList implements PtSink {
     return n;
   }
 
-  /** Puts the last instruction of a block, or of the one that was kept, into a row. */
+  /** Writes the last instruction of a block, or of the saved block, to a row. */
   #last(
     code: ThreadCode | undefined,
     blocks: BlockCache,
@@ -331,7 +337,7 @@ export class PtList implements PtSink {
     this.rows.a[n] = low === 0 && high === 0 ? -1 : this.#code.place(buffer.code, low, high);
     this.rows.high[n] = high;
     this.rows.low[n] = low;
-    // Where no event ended it, the last branch did.
+    // If no event ended tracing, the last branch did.
     const isByBranch = kind === FlowEvent.DISABLED && before !== NO_BLOCK && low === 0 &&
       high === 0;
     if (isByBranch) this.#last(at.code, run.blocks, at, before, n);
@@ -351,7 +357,7 @@ function fromHalves(high = 0, low = 0): bigint {
   return BigInt(high >>> 0) << 32n | BigInt(low >>> 0);
 }
 
-/** Whether a block is reached from the last one by a branch that was taken. */
+/** Whether a taken branch leads from the last block to a block. */
 function isTaken(blocks: BlockCache, at: ListedBuffer, before: number, block: number): boolean {
   const isKept = before === KEPT_BLOCK;
   const kind = isKept ? at.kind : blocks.kind[before] as number;

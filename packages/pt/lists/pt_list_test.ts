@@ -42,7 +42,7 @@ Deno.test("PtList: instructions of a call and its return are in order of executi
     ..."0x1000 0x1010 0x1011 0x1012 0x1005 0x1010 0x1011 0x1012 0x100a 0x1010".split(" "),
   ]);
   assertEquals([...new Set(rows.map(({ tid, cpu }) => `${tid} ${cpu}`))], ["7 0"]);
-  // The indirect jump ran at the last time; what ran before it, at the one before.
+  // The indirect jump was executed at the last time, the instructions before it at the time before.
   assertEquals(rows.filter(({ time }) => time === rows[0].time).length, 8);
   assertEquals(rows[9].time - rows[0].time, 744);
   assertEquals(rows.some((row) => "unsure" in row), false);
@@ -134,7 +134,7 @@ Deno.test("PtEntries: addresses of packets give entries, time to the next addres
   assertEquals(
     objects.map(({ tid, object, time, entries, seen }) => [tid, object, time, entries, seen]),
     [
-      // 1000 from 0 to 1116 ns, 1010 and 1011 in no time, and 1011 where tracing goes on.
+      // 1000 from 0 to 1116 ns, 1010 and 1011 in no time, and 1011 where tracing continues.
       [7, "/bin/small", 1116, 1, 4],
     ],
   );

@@ -55,20 +55,23 @@ export function durationText(ns: number): string {
   return `${(ns / 1e9).toPrecision(3)} s`;
 }
 
-/** Only calls of, and code in, functions with these names; all if there are none. */
+/** Names of the functions to list, or whose calls count; all if undefined. */
 export type NameFilter = ReadonlySet<string> | undefined;
 
 /** Options of {@linkcode rowLines}. */
 export interface RowTextOptions {
   /** Lines of JSON. */
   readonly json: boolean;
-  /** Of instructions, source file and line. */
+  /** Whether to print source file and line of instructions. */
   readonly source: boolean;
-  /** Only these functions. */
+  /** Only rows of these functions. */
   readonly only?: NameFilter;
 }
 
-/** Branches, instructions and events as text or as lines of JSON: all rows, or those from one up to another. */
+/**
+ * Formats branches, instructions and events as text or as lines of JSON: all rows, or those in a
+ * range.
+ */
 export function* rowLines(
   rows: FlowRows,
   names: PtNames,
@@ -78,7 +81,7 @@ export function* rowLines(
   to: number = rows.count,
 ): Generator<string> {
   let prefix = "";
-  // The row that the prefix is of.
+  // The row with this prefix.
   let at = -1;
   for (let i = from; i < to; i++) {
     const a = rows.a[i] as number;
@@ -93,7 +96,7 @@ export function* rowLines(
       yield jsonRow(rows, i, names, texts);
       continue;
     }
-    // Names are made visible once a place; all else is ours.
+    // Names are made printable once per place; the other texts are printable.
     if (!isAtRow(rows, i, at)) {
       at = i;
       const cpu = rows.cpu[i] as number;
@@ -168,7 +171,7 @@ function placeText(rows: FlowRows, i: number, names: PtNames): string {
   return `${addressText(rows, i).padStart(12)} ${names.described(rows.a[i] as number)}`;
 }
 
-/** The address where place `a` of a row is mapped. */
+/** The address of place `a` of a row. */
 function addressText({ high, low }: FlowRows, i: number): string {
   const digits = ((low[i] ?? 0) >>> 0).toString(16);
   const above = (high[i] ?? 0) >>> 0;
@@ -215,24 +218,24 @@ function eventText(rows: FlowRows, i: number, names: PtNames): string {
   }
 }
 
-/** A function of a trace, with what was spent in it. */
+/** A function of a trace, with its time and instructions. */
 export interface FunctionTime extends PtFunction {
-  /** ns in it and what it called, recursion counted once. */
+  /** Time in ns in it and its callees, counting recursion once. */
   readonly total: number;
-  /** ns in the function itself. */
+  /** Time in ns in the function itself. */
   readonly self: number;
   /** Instructions of the function itself. */
   readonly insns: number;
   /** Core clocks of the function itself, if the trace counts them. */
   readonly cycles?: number;
-  /** How often it was called. */
+  /** Number of calls. */
   readonly calls: number;
 }
 
 /**
- * Time and instructions by function; most self time (without times, instructions) first.
+ * Time and instructions by function, sorted by self time (without times, by instructions).
  *
- * @param calls Counted by function, as {@linkcode functionRows} numbers them.
+ * @param calls Calls, counted by the rows of {@linkcode functionRows}.
  * @param hasCycles Whether CYC packets counted core clocks.
  */
 export function functionTimes(
@@ -273,13 +276,13 @@ function inOrder(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** Rows of calls for {@linkcode functionTimes}: one a function. */
+/** Rows of calls for {@linkcode functionTimes}: one per function. */
 export function functionRows(names: PtNames): CallRows {
   const { functions } = names;
   return { resolve: () => names.resolve(), of: (place) => functions[place] };
 }
 
-/** A single row, 0, with all calls of functions of this name. */
+/** Rows for the calls of all functions with a name: row 0. */
 export function callRowsOf(name: string, names: PtNames): CallRows {
   const { functions, functionNames } = names;
   return {
@@ -318,7 +321,7 @@ export function* latencyLines(
   }
 }
 
-/** The same as a line of JSON; of each bucket, the least duration and its calls. */
+/** The histogram as a line of JSON, with the minimum duration and the calls of each bucket. */
 export function latencyJson(
   { name, ...trust }: Pick<PtFunction, "name" | "verified">,
   stats: CallStats,
@@ -346,7 +349,10 @@ export function packetsText({ addresses, branches, lostBranches }: PtCounts): st
   }% of ${all} branches have an address`;
 }
 
-/** How much may be of another thread than the one that it counts for, in one line; `undefined` if nothing. */
+/**
+ * A line with the share of instructions that may belong to another thread; `undefined` if there are
+ * none.
+ */
 export function unsureText(
   { unsureThread, insns, insnBranches, branches }: PtCounts,
 ): string | undefined {
@@ -357,7 +363,7 @@ export function unsureText(
     "trace has neither MTC nor CYC packets to say when";
 }
 
-/** What was not decoded, in one line; `undefined` if all was. */
+/** A line about undecoded data; `undefined` if all was decoded. */
 export function lossText(counts: PtCounts): string | undefined {
   const { bytes, lostBytes, lostBranches, branches, insns, insnBranches, unsureInsns, errors } =
     counts;
@@ -366,13 +372,13 @@ export function lossText(counts: PtCounts): string | undefined {
   if (reasons.length === 0 && lostBytes === 0) return undefined;
   const share = (100 * lostBytes / Math.max(1, bytes)).toFixed(2);
   const ofBranches = (100 * lostBranches / Math.max(1, lostBranches + branches)).toFixed(2);
-  // Those that came with each branch of the part that was counted, on average.
+  // The average number of instructions per branch in the counted part.
   const lost = insnBranches === 0 ? 0 : Math.round(lostBranches * insns / insnBranches);
   const about = lost === 0 ? "" : `, about ${lost} instructions`;
   const unsure = unsureInsns === 0
     ? ""
     : `, and ${unsureInsns} instructions that lead into a loop without an end`;
-  // Of packets alone, no branch is followed.
+  // Without code, no branch is followed.
   const followed = insns === 0 && lostBranches === 0
     ? ""
     : `, ${ofBranches}% of the conditional branches`;

@@ -12,36 +12,36 @@ import type { PtOrder } from "./serve_pt.ts";
 
 /** Approximate size of a range in bytes. */
 const RANGE = 2 << 20;
-/** No range is shorter than that: what is before it is decoded as well. */
+/** Minimum size of a range, because a part before it is decoded as well. */
 const LEAST_RANGE = 1 << 18;
-/** Ranges for each thread, so that all end at about the same time. */
+/** Number of ranges per thread, so that all threads finish at about the same time. */
 const SHARES = 8;
-/** Number of ranges that a thread has at a time, so that it can continue with one. */
+/** Number of ranges that a thread has at a time, so that it need not wait for the next one. */
 const AHEAD = 2;
 
-/** Threads that decode ranges side by side. */
+/** Threads that decode ranges in parallel. */
 export interface PtWorkers {
-  /** How many threads, this one included. */
+  /** Number of threads, including this one. */
   readonly jobs: number;
-  /** Starts another one: a module that calls `servePt`. */
+  /** Starts a thread: a module that calls `servePt`. */
   readonly start: () => WorkerThread;
   /** Inputs for opening the recording, in a form that can be sent to another thread. */
   readonly about: unknown;
-  /** Bytes of a range, about; by the size of the trace without it. */
+  /** Approximate size of a range in bytes; by default, it depends on the size of the trace. */
   readonly rangeBytes?: number | undefined;
-  /** Called with the bytes that were decoded since the call before. */
+  /** Called with the bytes that were decoded since the last call. */
   readonly progress?: (bytes: number) => Promise<void> | void;
 }
 
 /** Joins the results of ranges. */
 export interface PtJoiner<Found, Joined> {
-  /** Ranges for each thread that may wait for their turn, where what they hold is large. */
+  /** Maximum number of waiting ranges per thread, if their results are large. */
   readonly waiting?: number;
   /**
-   * Takes the next part of a buffer: what does not depend on the other buffers.
+   * Joins the next part of a buffer, as far as it is independent of other buffers.
    *
-   * @param placeOf The place here of one of the thread.
-   * @returns What is to be applied in the order in which one thread decodes.
+   * @param placeOf Places here, by places of the thread.
+   * @returns The rest, to be applied in the order in which one thread decodes.
    */
   join(
     index: number,
@@ -49,28 +49,34 @@ export interface PtJoiner<Found, Joined> {
     placeOf: Int32Array,
   ): Promise<Joined> | Joined;
   /**
-   * Applies what is joined of a buffer up to its next step.
+   * Applies the joined part of a buffer up to its next step.
    *
-   * @returns The position of that step, ns; `undefined` if nothing is left.
+   * @returns The position of that step in ns; `undefined` at the end of the part.
    */
   apply(index: number, joined: Joined): number | undefined;
-  /** Where a buffer is when all of a part is applied, ns; where its last step was without it. */
+  /**
+   * The position of a buffer in ns after all of a part is applied; by default, that of its last
+   * step.
+   */
   positionOf?(index: number): number;
 }
 
-/** What was decoded. */
+/** Figures of decoding with several threads. */
 export interface JoinedPt {
   /** Figures. */
   readonly counts: PtCounts;
-  /** How many ranges there were. */
+  /** Number of ranges. */
   readonly ranges: number;
-  /** How many did not go with the one before, and were decoded again with it. */
+  /**
+   * Number of ranges whose start did not match the end of the previous range, and which were
+   * decoded again.
+   */
   readonly again: number;
 }
 
 /**
- * Decodes a recording by several threads: each takes parts of buffers, from one PSB to another, and
- * what they found is joined in the order in which one thread would have found it.
+ * Decodes a recording by several threads. Each decodes ranges of buffers, from one PSB to another,
+ * and the results are joined in the order of a single thread.
  *
  * ```text
  * buffer of CPU 0   │ range 0 ├PSB┤ range 1 ├PSB┤ range 2 …
@@ -78,11 +84,13 @@ export interface JoinedPt {
  *                      any thread     any other
  * ```
  *
- * A thread begins a little before its range, so that clocks and mode are known where that begins; where they
- * are not the same as at the end of the range before, it is decoded again from there.
+ * A thread begins a little before its range, so that clocks and mode are known at the start of the
+ * range. If they differ from those at the end of the previous range, the range is decoded again
+ * from there.
  *
- * @returns `undefined` if one thread has to do all: there is one range, code of JIT compilers is found by when it was
- *   met first, or times are too sparse to say who ran where.
+ * @returns `undefined` if one thread has to decode the trace: there is only one range; code of JIT
+ * compilers depends on the time of its first use; or times are too sparse to tell the running
+ * threads.
  */
 export async function joinRanges<Found, Joined>(
   whole: PtWhole<Found>,
@@ -121,7 +129,7 @@ export async function joinRanges<Found, Joined>(
 
 type PtPool<Found> = Pool<unknown, PtOrder, PtRangePart<Found>>;
 
-/** Ranges that no thread has taken yet, and the receiver of what other threads find. */
+/** The ranges that are still to be decoded, and the receiver of other threads' results. */
 class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>> {
   readonly #ranges: readonly PtRange[];
   readonly #join: PtJoin<Found, Joined>;
@@ -129,12 +137,12 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
   readonly #most: number;
   readonly #code: PtWhole<Found>["trace"]["code"];
   readonly #progress: PtWorkers["progress"];
-  /** By thread: the places here of the thread's places. */
+  /** Places here of each thread's places. */
   readonly #placeOf: Int32Array[] = [];
-  /** By thread: the objects here of the thread's objects. */
+  /** Objects here of each thread's objects. */
   readonly #objects: number[][] = [];
   #next = 0;
-  /** Ranges that are being decoded. */
+  /** Number of ranges that are being decoded. */
   #busy = 0;
 
   constructor(
@@ -155,9 +163,12 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
     return this.#next === this.#ranges.length;
   }
 
-  /** The number of the next range; `undefined` if there is none, or decoded ranges have to be applied first. */
+  /**
+   * The number of the next range; `undefined` if there is none, or if decoded ranges have to be
+   * applied first.
+   */
   deal(): number | undefined {
-    // The range that decoded ones wait for may be one that nobody has taken.
+    // Decoded ranges may wait for one that is not dealt out yet, so deal one if no thread is busy.
     const hasRoom = this.#busy === 0 || this.#join.unapplied < this.#most;
     if (this.isEmpty || !hasRoom) return undefined;
     this.#busy++;
@@ -169,7 +180,7 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
     this.#busy--;
   }
 
-  /** The range of a number. */
+  /** The range with a number. */
   of(number: number): PtRange {
     return this.#ranges[number] as PtRange;
   }
@@ -198,7 +209,7 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
   }
 }
 
-/** A part with what its places are called here. */
+/** A part with the places here of its places. */
 interface Placed<Found> {
   readonly part: PtRangePart<Found>;
   readonly placeOf: Int32Array;
@@ -207,19 +218,22 @@ interface Placed<Found> {
 /** A buffer whose parts are joined. */
 interface Lane<Found, Joined> {
   readonly index: number;
-  /** Its ranges, by number, in order. */
+  /** Numbers of its ranges, in order. */
   readonly numbers: number[];
-  /** The range that comes next: the one before it is `last`, which is joined when that one goes with it. */
+  /** The next range. `last` is the range before it, which is joined after the two were compared. */
   next: number;
   last: Placed<Found> | undefined;
-  /** What decodes ranges again that do not go with the one before, and the range that it could go on with. */
+  /**
+   * Decodes ranges again whose start does not match the end of the range before; and the range at
+   * which it ended.
+   */
   repair: PtRangeDecoder<Found> | undefined;
   repaired: number;
-  /** What was joined and is still to be applied. */
+  /** Joined parts that are still to be applied. */
   readonly joined: Joined[];
-  /** Whether all was joined. */
+  /** Whether all parts were joined. */
   isWhole: boolean;
-  /** Since when the step is that comes next, ns. */
+  /** Start time of the next step in ns. */
   position: number;
 }
 
@@ -227,7 +241,7 @@ interface Lane<Found, Joined> {
 class PtJoin<Found, Joined> {
   /** Decodes ranges in this thread. */
   readonly decoder: PtRangeDecoder<Found>;
-  /** Ranges that are decoded and not applied. */
+  /** Number of ranges that are decoded but not applied. */
   unapplied = 0;
   readonly #whole: PtWhole<Found>;
   readonly #joiner: PtJoiner<Found, Joined>;
@@ -235,7 +249,7 @@ class PtJoin<Found, Joined> {
   readonly #found = new Map<number, Placed<Found>>();
   readonly #lanes: Lane<Found, Joined>[] = [];
   readonly #ranges: number;
-  /** Places that are called the same. */
+  /** Places of this thread, which have the same numbers here. */
   #same = new Int32Array(0);
   #again = 0;
 
@@ -265,9 +279,9 @@ class PtJoin<Found, Joined> {
   }
 
   /**
-   * Takes what was found in a range.
+   * Adds the result of a range.
    *
-   * @param placeOf The place here of one of the thread; the same without it.
+   * @param placeOf Places here, by places of the thread; by default, they are the same.
    */
   add(number: number, part: PtRangePart<Found>, placeOf?: Int32Array): void {
     const { code } = this.#whole.trace;
@@ -279,7 +293,7 @@ class PtJoin<Found, Joined> {
     this.#found.set(number, placeOf === undefined ? this.#here(part) : { part, placeOf });
   }
 
-  /** The places here of those that another thread has met. */
+  /** The places here of another thread's new places. */
   places(
     { object, address, time }: NonNullable<PtRangePart<Found>["places"]>,
     objects: number[],
@@ -290,18 +304,18 @@ class PtJoin<Found, Joined> {
     );
   }
 
-  /** Joins and applies as far as what was found goes. */
+  /** Joins and applies all results whose predecessors are there. */
   async go(): Promise<void> {
     for (const lane of this.#lanes) await this.#joinLane(lane);
     this.#apply();
   }
 
-  /** What was decoded, when all is. */
+  /** The figures, after all ranges are applied. */
   get found(): JoinedPt {
     return { counts: this.#counts, ranges: this.#ranges, again: this.#again };
   }
 
-  /** A part that was found in this thread. */
+  /** A part that this thread decoded. */
   #here(part: PtRangePart<Found>): Placed<Found> {
     const { count } = this.#whole.trace.code.table;
     if (this.#same.length < count) {
@@ -310,7 +324,7 @@ class PtJoin<Found, Joined> {
     return { part, placeOf: this.#same };
   }
 
-  /** Joins the parts of a buffer that follow each other. */
+  /** Joins consecutive parts of a buffer. */
   async #joinLane(lane: Lane<Found, Joined>): Promise<void> {
     for (; lane.next < lane.numbers.length; lane.next++) {
       const number = lane.numbers[lane.next] as number;
@@ -323,7 +337,8 @@ class PtJoin<Found, Joined> {
         await this.#join(lane, last);
         lane.last = found;
       } else {
-        // Where one ended is not where the other began: this thread continues from there.
+        // The end of one range does not match the start of the next, so this thread continues from
+        // there.
         lane.repair ??= new PtRangeDecoder(this.#whole);
         const repaired = lane.repaired === lane.next
           ? last
@@ -344,7 +359,10 @@ class PtJoin<Found, Joined> {
     addPtCounts(this.#counts, part.counts);
   }
 
-  /** Applies steps in the order in which one thread decodes: that of the buffer which is least far. */
+  /**
+   * Applies steps in the order in which one thread decodes: first the buffer with the lowest
+   * position.
+   */
   #apply(): void {
     for (;;) {
       let lane: Lane<Found, Joined> | undefined;
@@ -353,7 +371,7 @@ class PtJoin<Found, Joined> {
         if (!isOver && (lane === undefined || one.position < lane.position)) lane = one;
       }
       const [joined] = lane?.joined ?? [];
-      // The rest is not found yet.
+      // The next part is not decoded yet.
       if (lane === undefined || joined === undefined) return;
       const position = this.#joiner.apply(lane.index, joined);
       if (position !== undefined) lane.position = position;

@@ -11,24 +11,24 @@ import type { PtCounts } from "../decode/pt_counts.ts";
 import { decodePt } from "../decode/pt_run.ts";
 import type { DecodePtOptions } from "../decode/pt_sink.ts";
 
-/** Maximum number of parts per thread whose calls wait for their turn in a list. */
+/** Maximum number of parts per thread that wait for their turn in a list of calls. */
 const WAITING = 2;
-/** Bytes of a range of calls that are listed: there are more bytes of rows than of packets. */
+/** Size of a range for lists of calls, whose rows are larger than the packets. */
 const EVENT_RANGE = 1 << 18;
 
-/** A recording whose calls are summed up, or listed. */
+/** A recording whose calls are counted or listed. */
 export interface PtCallWhole extends PtWhole<CallPart> {
-  /** Which part of it counts. */
+  /** Filter for a part of the recording. */
   readonly filter: CallFilter;
   /** Key for counting calls. */
   readonly rows: CallRows;
-  /** Whether to find what was executed by stack. */
+  /** Whether to count executed code by stack. */
   readonly tree: boolean;
-  /** Whether calls are listed one by one instead. */
+  /** Whether calls are listed, instead of counted. */
   readonly events: boolean;
 }
 
-/** The same with what takes its ranges. */
+/** Adds the receiver of ranges to a recording. */
 export function callWhole(
   { tree = false, events = false, ...whole }:
     & Omit<PtCallWhole, "sink" | "tree" | "events">
@@ -47,10 +47,11 @@ export interface JoinedPtCalls extends JoinedPt {
 }
 
 /**
- * Sums up the calls of a recording by several threads; see {@linkcode joinRanges}. Calls that are open at either end of
- * a range are operations on the calls of a thread (`CallOps`), which are applied in order of time.
+ * Counts the calls of a recording by several threads; see {@linkcode joinRanges}. Calls that are
+ * open at either end of a range are operations on the calls of a thread (`CallOps`), which are
+ * applied in order of time.
  *
- * @returns `undefined` if one thread has to do all; see {@linkcode OneThreadOnly}, too.
+ * @returns `undefined` if one thread has to decode the trace; see also {@linkcode OneThreadOnly}.
  */
 export async function joinCalls(
   whole: PtCallWhole,
@@ -77,23 +78,23 @@ async function joined(
 export interface ListedPtCalls {
   /** Figures. */
   readonly counts: PtCounts;
-  /** 1 for each place that was met; `undefined` if that is each one. */
+  /** 1 for each executed place; `undefined` if all places were executed. */
   readonly met: Uint8Array | undefined;
-  /** By several threads: how many ranges there were, and how many were decoded again. */
+  /** With several threads, the number of ranges, and of those that were decoded again. */
   readonly joined: Omit<JoinedPt, "counts"> | undefined;
 }
 
 /**
- * Lists the calls of a recording one by one, in the order in which they were made: by several threads, or by this one alone
- * where that is not possible.
+ * Lists the calls of a recording in the order of their execution: by several threads, or by this
+ * thread alone if that is not possible.
  *
- * Threads hand out rows of calls between operations. How deep a call is within all that was open before is known
- * when the operations before it are applied.
+ * Threads return rows of calls between operations. The depth of a call is known after the
+ * operations before it are applied.
  *
  * @param whole The recording, with `events`.
  * @param workers The threads, if any.
- * @param options How one thread decodes it.
- * @param take Takes calls, which are gone afterwards; the rows of their places are known.
+ * @param options Options of decoding by one thread.
+ * @param take Receives calls, which are valid during the call; the rows of their places are known.
  */
 export async function listCalls(
   whole: PtCallWhole,
@@ -117,7 +118,7 @@ export async function listCalls(
   const idle = async () => {
     const { events } = calls;
     if (events === undefined) return;
-    // Several threads may have begun.
+    // Skip rows that several threads have already passed on before they gave up.
     const again = Math.min(taken, events.count);
     if (again > 0) events.drop(again);
     taken -= again;
@@ -136,21 +137,21 @@ export async function listCalls(
 interface Lane {
   readonly stream: AuxStream;
   readonly index: number;
-  /** Nodes of the tree where parts begin that are not applied yet. */
+  /** Nodes of the tree at which waiting parts begin. */
   readonly roots: Map<number, number>;
-  /** The step that comes next: since when, ns, and who runs. */
+  /** Start time of the next step in ns, and its thread. */
   position: number;
   tid: number;
-  /** The code of the last step that was joined. */
+  /** The code of the last joined step. */
   code: ThreadCode;
-  /** The last time that was joined, ns. */
+  /** The last joined time in ns. */
   time: number;
 }
 
-/** What may turn out to be a call of its address. */
+/** Operations whose address may become the target of a call. */
 const TARGETS: ReadonlySet<number> = new Set([CALL_OP.GO_ON, CALL_OP.ENABLED, CALL_OP.BASE]);
 
-/** Joins sums, and applies what is left to be done to calls that are open. */
+/** Joins sums, and applies operations to open calls. */
 class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
   readonly waiting: number;
   readonly #take: ((events: CallEvents) => void) | undefined;
@@ -159,7 +160,11 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
   readonly #lanes: readonly Lane[];
   readonly #isTimed: boolean;
 
-  /** @param take Takes calls one by one, where they are listed. */
+  /**
+   * Prepares to join the calls of a recording.
+   *
+   * @param take Receives calls, if they are listed.
+   */
   constructor(whole: PtCallWhole, take?: (events: CallEvents) => void) {
     const { trace, filter, rows, tree, events, wants } = whole;
     this.waiting = events ? WAITING : Infinity;
@@ -191,7 +196,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     return this.#calls.join(found, placeOf, lane.roots);
   }
 
-  /** Finds the places where calls may turn out to begin, so that it is known which functions they are. */
+  /** Adds places for possible targets of calls, so that their functions are known. */
   #placeTargets(lane: Lane, { ops }: CallPart): void {
     const { code } = this.#whole.trace;
     for (const reader = new CallOpReader(ops); reader.next();) {
@@ -201,7 +206,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     }
   }
 
-  /** The code that a thread sees from a time on. */
+  /** The code of a thread from a time on. */
   #codeOf(tid: number, position: number): ThreadCode {
     return this.#whole.trace.code.space(tid, this.#isTimed ? Math.max(0, position) : Infinity);
   }
@@ -232,7 +237,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     events.clear();
   }
 
-  /** Ends what is open. */
+  /** Ends the open calls. */
   finish(): PtCalls {
     if (!this.#calls.isExact) throw new OneThreadOnly();
     for (const { index, time } of this.#lanes) this.#calls.endBuffer(index, time);

@@ -6,32 +6,32 @@ import type { PtTrace } from "../code/pt_trace.ts";
 import type { PtBuffer, PtPartSink } from "../decode/pt_sink.ts";
 import { rowLines, type RowTextOptions } from "../lists/pt_text.ts";
 
-/** Number of rows for which text is made at once. */
+/** Number of rows that are formatted at once. */
 const BLOCK = 1024;
-/** Parts for each thread whose text may wait for its turn. */
+/** Maximum number of parts per thread whose text waits for its turn. */
 const WAITING = 2;
-/** Bytes of a range: of branches and instructions there is up to a thousand times as much text. */
+/** Size of a range: text of branches and instructions is up to a thousand times as large. */
 const TEXT_RANGE = 1 << 15;
 
 /** The text of a list for a range of a buffer. */
 export interface ListPart {
   /** The text; lines end with a newline. */
   readonly text: readonly Uint8Array<ArrayBuffer>[];
-  /** Of each step that began in it: how many bytes were before it, and its position, ns. */
+  /** For each step in the range: number of bytes before it, and its position in ns. */
   readonly steps: Float64Array<ArrayBuffer>;
-  /** Rows that the lines are of. */
+  /** Number of rows in the text. */
   readonly rows: number;
-  /** Places that are in them. */
+  /** Places in the text. */
   readonly met: Int32Array<ArrayBuffer>;
 }
 
-/** What is listed, and how. */
+/** Options of the list and its format. */
 export interface ListTextOptions extends Omit<ListOptions, "idle">, RowTextOptions {}
 
-/** A recording of which a list is made. */
+/** A recording that is listed. */
 export type PtListWhole = PtWhole<ListPart>;
 
-/** A recording to list, and the receiver of its ranges. */
+/** Adds the receiver of ranges to a recording. */
 export function listWhole(
   whole: Omit<PtListWhole, "sink">,
   names: PtNames,
@@ -42,18 +42,18 @@ export function listWhole(
 
 /** Result of listing. */
 export interface JoinedPtList extends JoinedPt {
-  /** Rows that lines were made of. */
+  /** Number of rows in the text. */
   readonly rows: number;
-  /** 1 for each place that is in them. */
+  /** 1 for each place in the text. */
   readonly met: Uint8Array;
 }
 
 /**
- * Lists what was executed by several threads; see {@linkcode joinRanges}. Each makes the text of its ranges, and this one writes
- * it in the order in which one thread would have made it.
+ * Lists executed code by several threads; see {@linkcode joinRanges}. Each thread makes the text of
+ * its ranges, and this thread writes the texts in the order of a single thread.
  *
- * @param write Takes text.
- * @returns `undefined` if one thread has to do all; nothing was written then.
+ * @param write Receives text.
+ * @returns `undefined`, with nothing written, if one thread has to decode the trace.
  */
 export async function joinList(
   whole: PtListWhole,
@@ -80,9 +80,11 @@ class PtListText implements PtPartSink<ListPart> {
   #text: Uint8Array<ArrayBuffer>[] = [];
   #bytes = 0;
   #rows = 0;
-  /** As in {@linkcode ListPart}. */
+  /** Steps of {@linkcode ListPart}. */
   #steps: number[] = [];
-  /** Rows of the list that were there when a step began that has no text before it yet, and its position. */
+  /**
+   * Steps that begin after rows without text yet: number of these rows, and position of the step.
+   */
   #waiting: { readonly row: number; readonly position: number }[] = [];
   #met = new Set<number>();
 
@@ -123,7 +125,7 @@ class PtListText implements PtPartSink<ListPart> {
 
   async takePart(): Promise<ListPart> {
     await this.#print();
-    // Events may be at no place.
+    // Events may have no place.
     this.#met.delete(-1);
     const part = {
       text: this.#text,
@@ -139,7 +141,7 @@ class PtListText implements PtPartSink<ListPart> {
     return part;
   }
 
-  /** Makes text of the rows. */
+  /** Formats the rows. */
   async #print(): Promise<void> {
     const { rows } = this.#list;
     await this.#names.resolve();
@@ -172,12 +174,12 @@ class PtListText implements PtPartSink<ListPart> {
   }
 }
 
-/** Text that is written up to the next step. */
+/** Text that is written step by step. */
 interface JoinedList {
   readonly part: ListPart;
-  /** The step that comes next. */
+  /** The next step. */
   step: number;
-  /** What is written: pieces, bytes of the next one, and bytes in all. */
+  /** Position of the output: index of the piece, bytes of it, and bytes in all. */
   piece: number;
   at: number;
   written: number;
@@ -194,7 +196,7 @@ class ListJoin implements PtJoiner<ListPart, JoinedList> {
     this.#write = write;
   }
 
-  /** 1 for each place that is in a line. */
+  /** 1 for each place in the text. */
   met(count: number): Uint8Array {
     const met = new Uint8Array(count);
     for (const place of this.#met) met[place] = 1;

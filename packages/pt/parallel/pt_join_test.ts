@@ -12,7 +12,7 @@ import type { PtWhole } from "./pt_ranges.ts";
 import { servePt } from "./serve_pt.ts";
 import { threadWithin } from "../../session/workers/testing.ts";
 
-/** Calls that stay open over PSBs, returns of calls from before them, interrupts, and times in between. */
+/** Calls that are open across PSBs, returns of earlier calls, interrupts, and times in between. */
 function packets(from: number): Packet[] {
   const all: Packet[] = psb(from, BASE);
   let time = from;
@@ -44,7 +44,7 @@ function packets(from: number): Packet[] {
 
 const CPUS = [packets(0), packets(333)];
 
-/** All in this thread, by ranges of some PSBs. */
+/** Decoding in this thread, with ranges of a few PSBs. */
 const PARTS = [300, 700, 1500].map((rangeBytes) => ({
   jobs: 1,
   rangeBytes,
@@ -54,7 +54,7 @@ const PARTS = [300, 700, 1500].map((rangeBytes) => ({
   },
 }));
 
-/** Three threads beside this one, each with a recording of its own. */
+/** Three threads besides this one, each with its own copy of the recording. */
 function threads(whole: () => Promise<PtWhole<unknown>>): PtWorkers {
   return {
     jobs: 4,
@@ -174,7 +174,7 @@ Deno.test("joinList: ranges of a trace give the text that one thread makes", asy
     });
     assertEquals(found?.rows, wanted.split("\n").length - 1, `${parts.rangeBytes}`);
     assertEquals(text, wanted, `${parts.rangeBytes}`);
-    // Each place of the trace is in a line.
+    // The text has all places of the trace.
     const { count } = opened.trace.code.table;
     assertEquals([found?.met.length, found?.met.every((is) => is === 1)], [count, true]);
   }

@@ -9,25 +9,25 @@ import type { PtTrace } from "../code/pt_trace.ts";
 
 /** A part of a buffer's trace: from one PSB to another. */
 export interface PtRange {
-  /** Number of the buffer among those that are decoded. */
+  /** Number of the buffer among the decoded ones. */
   readonly buffer: number;
-  /** Where it begins; at the beginning of the trace without it. */
+  /** Start of the range; undefined at the beginning of the trace. */
   readonly from: PtCut | undefined;
-  /** Offset in the stream of the PSB where it ends; at the end of the trace without it. */
+  /** Offset in the stream of the PSB at its end; undefined at the end of the trace. */
   readonly to: number | undefined;
-  /** Bytes in it. */
+  /** Size in bytes. */
   readonly bytes: number;
 }
 
-/** Places that a thread met since it handed out some before. */
+/** New places of a thread since its last part. */
 export interface PlacesFound {
-  /** Objects that are new. */
+  /** New objects. */
   readonly objects: readonly SymbolObject[];
-  /** Of each place the number of its object there; below 0 as in `PtPlaces`. */
+  /** Number of each place's object in the thread; negative values as in `PtPlaces`. */
   readonly object: Int32Array<ArrayBuffer>;
-  /** Of each place its address. */
+  /** Address of each place. */
   readonly address: Float64Array<ArrayBuffer>;
-  /** Of each place when it was met first, ns. */
+  /** Time of each place's first use in ns. */
   readonly time: Float64Array<ArrayBuffer>;
 }
 
@@ -35,35 +35,35 @@ export interface PlacesFound {
 export interface PtRangePart<Found> {
   /** The range. */
   readonly range: PtRange;
-  /** What the sink makes of it. */
+  /** Result of the sink. */
   readonly found: Found;
   /** Figures. */
   readonly counts: PtCounts;
-  /** What decided what follows where it began, where it ended; see `PtPartSink.stateOf`. */
+  /** State at the start of the range; see `PtPartSink.stateOf`. */
   readonly start: readonly number[] | undefined;
-  /** The same where it ended. */
+  /** State at the end of the range. */
   readonly end: readonly number[] | undefined;
-  /** Its last time, ns. */
+  /** Last time in ns. */
   readonly time: number;
-  /** New places of the thread; `undefined` if it is the one that joins. */
+  /** New places of the thread; `undefined` for the joining thread. */
   places: PlacesFound | undefined;
-  /** Code that could not be had, by path, and why. */
+  /** Missing code: path, and reason. */
   readonly missing: readonly (readonly [string, string])[];
   /** The file of the kernel's code. */
   readonly kernelFile: string | undefined;
 }
 
-/** The whole of which ranges are parts. */
+/** A recording, and the receiver of its ranges. */
 export interface PtWhole<Found> {
   /** The recording. */
   readonly trace: PtTrace;
-  /** Only these buffers. */
+  /** Filter of buffers. */
   readonly wants: (stream: AuxStream) => boolean;
-  /** Makes the receiver of ranges. */
+  /** Creates the receiver of ranges. */
   readonly sink: () => PtPartSink<Found>;
 }
 
-/** The ranges of all buffers, each about this many bytes, in order of time. */
+/** The ranges of all buffers, with about this many bytes each, in order of time. */
 export async function ptRanges(
   { trace: { aux, source, clock }, wants }: Pick<PtWhole<never>, "trace" | "wants">,
   bytes: number,
@@ -91,9 +91,9 @@ export class PtRangeDecoder<Found> {
   readonly #streams: readonly AuxStream[];
   readonly #sink: PtPartSink<Found>;
   readonly #surroundings: BufferSurroundings;
-  /** The buffer of the last range, where that ended. */
+  /** The buffer of the last range, in its state at the end. */
   #buffer: DecodedBuffer | undefined;
-  /** Places and objects that were handed out. */
+  /** Number of places and objects that were returned. */
   #places = 0;
   #objects = 0;
 
@@ -106,7 +106,7 @@ export class PtRangeDecoder<Found> {
     this.#surroundings = { trace, sink, cache: new FlowCache() };
   }
 
-  /** Decodes a range: begins before it, where its clocks can be known. */
+  /** Decodes a range. Begins at a PSB before it, so that the clocks are known. */
   async decode(range: PtRange): Promise<PtRangePart<Found>> {
     const { from, buffer: index } = range;
     const sink = this.#sink;
@@ -118,14 +118,14 @@ export class PtRangeDecoder<Found> {
       from === undefined ? {} : { at: from.begin },
     );
     if (from === undefined) return await this.#decodeTo(buffer, range, noPtCounts(), undefined);
-    // What is before the seam only says how its clocks stand.
+    // The part before the seam is only needed for the clocks.
     await buffer.runTo(from.seam);
     const start = stateOf(buffer, sink);
     await sink.takePart(buffer);
     return await this.#decodeTo(buffer, range, countsOf(buffer), start);
   }
 
-  /** Decodes the range after the one that was decoded last, from where that one ended. */
+  /** Decodes the range after the last one, continuing from its end. */
   async goOn(range: PtRange): Promise<PtRangePart<Found>> {
     const buffer = this.#buffer as DecodedBuffer;
     return await this.#decodeTo(buffer, range, countsOf(buffer), undefined);
@@ -157,7 +157,7 @@ export class PtRangeDecoder<Found> {
     };
   }
 
-  /** Hands out the places that were met since the call before. */
+  /** Returns the places that were added since the last call. */
   takePlaces(): PlacesFound {
     const { table, objects } = this.#whole.trace.code;
     const from = this.#places;

@@ -1,18 +1,18 @@
 import { type PoolScope, servePool } from "@perfdata/session";
 import { type PtRange, PtRangeDecoder, type PtRangePart, type PtWhole } from "./pt_ranges.ts";
 
-/** A range that a thread is to decode. */
+/** Order to decode a range. */
 export interface PtOrder {
-  /** Its number. */
+  /** Number of the range. */
   readonly number: number;
   /** The range. */
   readonly range: PtRange;
 }
 
 /**
- * Serves the threads of `joinRanges` in a worker's module: decodes ranges of a recording as they are dealt out.
+ * Serves the threads of `joinRanges` in a worker's module: decodes the ranges that it receives.
  *
- * @param open Opens the recording, with what it is to be decoded with.
+ * @param open Opens the recording, with the receiver of its ranges.
  */
 export function servePt<About>(
   open: (about: About) => Promise<PtWhole<unknown>>,

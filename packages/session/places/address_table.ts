@@ -25,7 +25,7 @@ export interface AddressTable {
   readonly object: Int32Array;
   /** Address in the object; signed, as `Address` of `@perfdata/symbols`. */
   readonly address: Float64Array;
-  /** Where the address occurs: `ADDRESS_USE` bits; rows of 0 do not count. */
+  /** Uses of the address: `ADDRESS_USE` bits. Rows without a use do not count. */
   readonly uses: Uint8Array;
   /** Number of samples whose `ip` is the address. */
   readonly samples: Float64Array;
