@@ -1,56 +1,68 @@
 /** Number of instructions, TSC ticks or ns between samples. */
 export interface ItracePeriod {
-  /** How many. */
+  /** Number of units. */
   readonly period: number;
-  /** Of what. */
+  /** The unit. */
   readonly unit: "instructions" | "ticks" | "ns";
 }
 
 /** The samples to make from a trace: the options of `perf script --itrace`. */
 export interface ItraceOptions {
-  /** Samples of instructions: one each `period` instructions, TSC ticks or ns. */
+  /** Samples of instructions: one every `period` instructions, TSC ticks or ns. */
   readonly instructions?: ItracePeriod;
-  /** Samples of core clocks, at instructions that would be sampled with this period. */
+  /** Samples of core clocks, at the instructions that would be sampled with this period. */
   readonly cycles?: ItracePeriod;
-  /** All branches. */
+  /** Samples of branches. `calls` and `returns` select some of them. */
   readonly branches: boolean;
-  /** Of branches, calls and the end of tracing; with `returns` both, with neither all. */
+  /**
+   * Among branches, calls and the end of tracing. With `returns`, both are selected; with neither,
+   * all branches are.
+   */
   readonly calls: boolean;
-  /** Of branches, returns and the begin of tracing. */
+  /** Among branches, returns and the start of tracing. */
   readonly returns: boolean;
-  /** Where a transaction begins, ends or is aborted. */
+  /** Begins, ends and aborts of transactions. */
   readonly transactions: boolean;
-  /** PTWRITE. */
+  /** PTWRITE packets. */
   readonly ptwrites: boolean;
   /** Power events: C-states, the frequency, and PSB. */
   readonly power: boolean;
-  /** Interrupts and other events of an event trace. */
+  /** Interrupts and other events of the event trace. */
   readonly interrupts: boolean;
-  /** Records of PEBS that the processor wrote into the trace. */
+  /** PEBS records that the processor wrote into the trace. */
   readonly pebs: boolean;
   /** Errors. */
   readonly errors: boolean;
-  /** Of errors, none of packets that the processor lost. */
+  /** Whether errors for packets that the processor lost are left out. */
   readonly noOverflows?: boolean;
-  /** Of errors, none of data that was lost. */
+  /** Whether errors for lost data are left out. */
   readonly noLosses?: boolean;
-  /** The most entries of a call chain of samples that are not branches; without it there is none. */
+  /**
+   * Maximum entries of call chains, which samples other than branches get; without it, there are
+   * none.
+   */
   readonly callChain?: number;
-  /** The most entries of their branch stack; without it there is none. */
+  /**
+   * Maximum entries of branch stacks, which samples other than branches get; without it, there are
+   * none.
+   */
   readonly branchStack?: number;
-  /** The most entries of a call chain that samples get that were recorded without one. */
+  /** Maximum entries of call chains for samples that were recorded without one. */
   readonly addedChain?: number;
-  /** The most entries of a branch stack that samples get that were recorded without one. */
+  /** Maximum entries of branch stacks for samples that were recorded without one. */
   readonly addedBranches?: number;
   /** Whether times of the trace are ignored. */
   readonly timeless?: boolean;
-  /** How many samples are left out at the beginning. */
+  /** Number of samples to skip at the beginning. */
   readonly skip: number;
-  /** 1: no code is followed, and samples are where packets have addresses; 2: where PSB+ have them. */
+  /**
+   * 1: decode packets without code, with samples at the addresses in packets; 2: at the addresses
+   * in PSB+ only.
+   */
   readonly quick?: 0 | 1 | 2;
 }
 
-/** The default of `perf script`: calls, and all samples except instructions. */
+/** The default of `perf script`: calls, and all kinds of samples except instructions. */
 export const DEFAULT_ITRACE: ItraceOptions = {
   branches: true,
   calls: true,
@@ -66,7 +78,7 @@ export const DEFAULT_ITRACE: ItraceOptions = {
 
 const SPE = "it belongs to traces of Arm SPE";
 
-/** Letters of perf that have no meaning here, and why. */
+/** Letters of perf that are not supported, with the reason. */
 const REFUSED: Readonly<Record<string, string>> = {
   A: "core clocks are those of CYC packets, not estimated",
   d: "there is no log of the decoder: see extract-pt --packets",
@@ -77,7 +89,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   a: SPE,
 };
 
-/** The size of call chains and branch stacks, where none is given, and the largest. */
+/** Default sizes of call chains and branch stacks, and their maximum. */
 const CALL_CHAIN = 16;
 const BRANCH_STACK = 64;
 const MAX_ENTRIES = 1024;
@@ -86,9 +98,9 @@ const MAX_ENTRIES = 1024;
 const UNITS: Readonly<Record<string, number>> = { ns: 1, us: 1e3, ms: 1e6 };
 
 /**
- * Reads the options of `--itrace`: letters, some with a number, as perf-script(1) has them.
+ * Parses the options of `--itrace`: letters, some with a number, as in perf-script(1).
  *
- * @throws {RangeError} If a letter has no meaning; the message says which have.
+ * @throws {RangeError} If a letter is unknown; the message lists the known letters.
  *
  * @example
  * ```ts
@@ -116,11 +128,11 @@ export function parseItrace(text: string): ItraceOptions {
     if (letter === "") continue;
     if (letter === "i" || letter === "y") {
       letters.add(letter);
-      // The period is that of both letters, and one that is not given the last one's.
+      // The period counts for both letters. A letter without a period has that of the previous one.
       if (count === undefined && every !== undefined) continue;
       const period = count === undefined ? 100 : Number(count);
       const scale = UNITS[unit ?? (count === undefined ? "us" : "ns")];
-      // No time at all is each instruction.
+      // A period of 0 means every instruction.
       every = period === 0 || unit === "i"
         ? { period: Math.max(1, period), unit: "instructions" }
         : scale === undefined

@@ -2,10 +2,10 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { parseItrace } from "./itrace.ts";
 
 Deno.test("options of --itrace have sizes, and say what is wrong with them", () => {
-  // Spaces and commas may stand before a number, as with perf.
+  // Spaces and commas are allowed before a number, as in perf.
   const { callChain, branchStack, timeless, skip } = parseItrace("i,100us g l 8Zs5");
   assertEquals([callChain, branchStack, timeless, skip], [16, 8, true, 5]);
-  // A size is that of both letters, the last one counts.
+  // A size counts for both letters; the last one counts.
   const added = parseItrace("G3gL");
   assertEquals([added.addedChain, added.callChain], [16, 16]);
   assertEquals([added.addedBranches, added.branchStack], [64, undefined]);
@@ -20,7 +20,7 @@ Deno.test("options of --itrace have sizes, and say what is wrong with them", () 
   ]);
   const alone = parseItrace("y");
   assertEquals([alone.instructions, alone.cycles], [undefined, { period: 100_000, unit: "ns" }]);
-  // perf 6.1 refuses these too, except for what it makes of other traces.
+  // perf 6.1 refuses these, too, except letters for other kinds of traces.
   for (
     const [text, message] of [
       ["g0", "g0: expected 1 to 1024"],

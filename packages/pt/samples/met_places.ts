@@ -6,7 +6,7 @@ export class MetPlaces {
   #is = new Uint8Array(1024);
   #list: number[] = [];
 
-  /** Takes the places of rows. */
+  /** Adds the places of rows. */
   take({ words, count }: PtSampleRows): void {
     for (let at = 0; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
       this.add(words[at + SAMPLE_WORD.FROM] ?? -1);
@@ -14,7 +14,7 @@ export class MetPlaces {
     }
   }
 
-  /** Takes a place; below 0 is none. */
+  /** Adds a place; a negative one means no place. */
   add(place: number): void {
     if (place < 0) return;
     if (place >= this.#is.length) this.#is = enlarge(this.#is, place + 1);
@@ -23,7 +23,7 @@ export class MetPlaces {
     this.#list.push(place);
   }
 
-  /** Hands out the places, each once, and forgets them. */
+  /** Returns the places and removes them here. */
   takeList(): Int32Array<ArrayBuffer> {
     const list = Int32Array.from(this.#list);
     this.#list = [];
@@ -31,7 +31,7 @@ export class MetPlaces {
     return list;
   }
 
-  /** 1 for each place that was taken, of all. */
+  /** 1 for each added place, out of `count` places. */
   of(count: number): Uint8Array {
     const met = new Uint8Array(count);
     for (const place of this.#list) met[place] = 1;

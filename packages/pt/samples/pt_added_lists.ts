@@ -2,37 +2,37 @@ import type { PtClock } from "../decode/pt_clock.ts";
 import { PtSampleRows } from "./pt_sample_rows.ts";
 import type { SampleStacks } from "./pt_sample_stacks.ts";
 
-/** Samples that were recorded beside a trace, in order of time. */
+/** Samples that were recorded in addition to the trace, in order of time. */
 export interface RecordedSamples {
-  /** How many. */
+  /** Number of samples. */
   readonly count: number;
-  /** When, ns. */
+  /** Time of each sample in ns. */
   readonly time: Float64Array;
-  /** The thread; the idle thread of CPU n is -1 - n. */
+  /** Thread of each sample; -1 - n for the idle thread of CPU n. */
   readonly thread: Int32Array;
-  /** The address, bits 63:32. */
+  /** Bits 63:32 of each address. */
   readonly high: Int32Array;
-  /** The address, bits 31:0. */
+  /** Bits 31:0 of each address. */
   readonly low: Int32Array;
 }
 
 /**
- * Call chains and branch stacks for samples that were recorded without them: those of their thread in
- * the trace up to their time (`--itrace=G`, `L`).
+ * Call chains and branch stacks for samples that were recorded without them. They are those of the
+ * sample's thread in the trace up to the sample's time (`--itrace=G`, `L`).
  */
 export class AddedLists {
-  /** The lists, from {@linkcode AddedLists.of} on, as `PtSampleRows.lists` has them. */
+  /** The lists, at the offsets of {@linkcode AddedLists.of}, as in `PtSampleRows.lists`. */
   readonly rows: PtSampleRows = new PtSampleRows();
   readonly #samples: RecordedSamples;
   readonly #stacks: SampleStacks;
-  /** When samples were taken, ticks of the decoder's clock: several are one ns. */
+  /** Times of samples in ticks of the decoder's clock, several of which are one ns. */
   readonly #ticks: Float64Array;
-  /** Where the lists of each sample begin, + 1; 0 if they were not made yet. */
+  /** Offset of each sample's lists, + 1; 0 if they were not made yet. */
   readonly #at: Int32Array;
-  /** By thread: its samples, and which of them is next. */
+  /** Samples of each thread, and the index of the next one. */
   readonly #waiting = new Map<number, { readonly samples: number[]; next: number }>();
 
-  /** Begins before the first sample. */
+  /** Starts before the first sample. */
   constructor(samples: RecordedSamples, clock: PtClock, stacks: SampleStacks) {
     this.#samples = samples;
     this.#ticks = samples.time.map((ns) => clock.ticks(ns));
@@ -46,7 +46,7 @@ export class AddedLists {
     }
   }
 
-  /** A thread is about to take a branch at a time, in ticks: samples up to then have what came before. */
+  /** Makes the lists of a thread's samples up to a time in ticks, before its next branch. */
   before(thread: number, ticks: number): void {
     const waiting = this.#waiting.get(thread);
     if (waiting === undefined) return;
@@ -58,7 +58,9 @@ export class AddedLists {
     }
   }
 
-  /** Where the lists of a sample begin; what the trace says now, if no branch came after the sample. */
+  /**
+   * Offset of a sample's lists. If no branch came after the sample, they have the present state.
+   */
   of(sample: number): number {
     const known = (this.#at[sample] as number) - 1;
     if (known >= 0) return known;

@@ -12,7 +12,10 @@ const ABORT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.TX_ABORT;
 const ASYNC_FLAGS = IP_FLAG.BRANCH | IP_FLAG.CALL | IP_FLAG.ASYNC | IP_FLAG.INTERRUPT;
 const OUT_FLAGS = IP_FLAG.BRANCH | IP_FLAG.ASYNC | IP_FLAG.TRACE_END;
 
-/** Packets without an address at which perf's decoder stops: branches before them have arrived. */
+/**
+ * Packets without an address at which perf's decoder stops: the branch before them has reached its
+ * target.
+ */
 const HERE: ReadonlySet<number> = new Set([
   FlowEvent.CBR,
   FlowEvent.PTWRITE,
@@ -23,28 +26,28 @@ const HERE: ReadonlySet<number> = new Set([
   FlowEvent.BLOCK_END,
 ]);
 
-/** An event of a trace: one object, which is filled with each. */
+/** An event of a trace, in an object that is reused. */
 class TraceEvent {
   kind = 0;
-  /** Its small number. */
+  /** Its detail. */
   detail = 0;
-  /** Its address, bits 31:0. */
+  /** Bits 31:0 of its address. */
   low = 0;
-  /** Bits 63:32. */
+  /** Bits 63:32 of its address. */
   high = 0;
-  /** Its payload, bits 31:0. */
+  /** Bits 31:0 of its payload. */
   payloadLow = 0;
-  /** Bits 63:32. */
+  /** Bits 63:32 of its payload. */
   payloadHigh = 0;
-  /** Where execution was when its packet came, bits 31:0; 0 where that is not known. */
+  /** Bits 31:0 of the address of execution at its packet; 0 if unknown. */
   hereLow = 0;
-  /** Bits 63:32. */
+  /** Bits 63:32 of that address. */
   hereHigh = 0;
-  /** Whether its packet is one of a PSB+. */
+  /** Whether its packet is part of a PSB+. */
   isInPsb = false;
   /** Offset of its packet in the stream. */
   offset = 0;
-  /** Whether it is known where execution is. */
+  /** Whether the address of execution is known. */
   isTracing = false;
 
   read(run: FlowDecoder, number: number): void {
@@ -61,41 +64,44 @@ class TraceEvent {
     this.isTracing = run.tracing;
   }
 
-  /** Whether it has an address. */
+  /** Whether the event has an address. */
   get isAt(): boolean {
     return this.low !== 0 || this.high !== 0;
   }
 }
 
-/** How many events have no sample. */
+/** Numbers of events without a sample. */
 export interface LeftOut {
-  /** How often interrupts were enabled or disabled, of which there are no samples. */
+  /** Number of times that interrupts were enabled or disabled, for which there are no samples. */
   readonly interruptChanges: number;
-  /** Records of PEBS of which no samples were asked for, or whose event is not known. */
+  /** PEBS records whose samples were not requested, or whose event is unknown. */
   readonly pebsRecords: number;
 }
 
-/** Makes samples of the events of a trace: of packets, of where tracing begins and ends, of interrupts and errors. */
+/**
+ * Makes samples of the events of a trace: of packets, starts and ends of tracing, interrupts and
+ * errors.
+ */
 export class EventSamples implements LeftOut {
-  /** See {@linkcode LeftOut}. */
+  /** See {@linkcode LeftOut.interruptChanges}. */
   interruptChanges = 0;
-  /** See {@linkcode LeftOut}. */
+  /** See {@linkcode LeftOut.pebsRecords}. */
   pebsRecords = 0;
 
   readonly #maker: SampleMaker;
   readonly #options: SamplesOptions;
-  /** Whether no code is followed. */
+  /** Whether packets are decoded without code. */
   readonly #quick: boolean;
   readonly #event = new TraceEvent();
 
-  /** Has seen no event yet. */
+  /** Starts without events. */
   constructor(maker: SampleMaker) {
     this.#maker = maker;
     this.#options = maker.options;
     this.#quick = (maker.options.itrace.quick ?? 0) > 0;
   }
 
-  /** Hands out how many have no sample; counts from here. */
+  /** Returns the numbers of events without a sample, and resets them. */
   take(): LeftOut {
     const { interruptChanges, pebsRecords } = this;
     this.interruptChanges = this.pebsRecords = 0;
@@ -143,7 +149,7 @@ export class EventSamples implements LeftOut {
       case FlowEvent.ENABLED:
       case FlowEvent.SYNC:
         track.isOn = true;
-        // A PSB+ with the address of execution is not a branch to it.
+        // The address of execution in a PSB+ is not the target of a branch.
         if (atPsb && kind === FlowEvent.SYNC) this.#maker.takeTime(track);
         else {
           this.#begin(track, low, high);
@@ -186,7 +192,7 @@ export class EventSamples implements LeftOut {
     }
   }
 
-  /** An event says where execution is: the pending branch has led there. */
+  /** An event has the address of execution: it is the target of the pending branch. */
   #arrive(track: SampleTrack, event: TraceEvent): void {
     track.period.branch();
     if (!track.pending) return;
@@ -197,7 +203,7 @@ export class EventSamples implements LeftOut {
     }
   }
 
-  /** Of packets alone: a sample of the instruction at an address. */
+  /** Without code: samples the instruction at an address. */
   #hop(track: SampleTrack, low: number, high: number, flags = 0): void {
     this.#maker.takeTime(track);
     this.#maker.frequency(track, low, high);
@@ -212,16 +218,16 @@ export class EventSamples implements LeftOut {
     this.#maker.lists(track, at, high);
   }
 
-  /** Whether an error is a sample. */
+  /** Whether an error gets a sample. */
   #reports(error: number | undefined): boolean {
     const { errors, noOverflows, noLosses } = this.#options.itrace;
     if (!errors) return false;
     if (error === FlowError.OVERFLOW) return noOverflows !== true;
-    // Snapshots are not expected to follow each other.
+    // Gaps between snapshots are no error.
     return error !== FlowError.GAP || (!this.#options.snapshots && noLosses !== true);
   }
 
-  /** The trace has a gap, or cannot be followed. */
+  /** Handles a gap or an error. */
   #error(track: SampleTrack, event: TraceEvent): void {
     const { detail: error, low, high } = event;
     this.#maker.takeTime(track);
@@ -235,33 +241,33 @@ export class EventSamples implements LeftOut {
     this.#maker.single(track, SAMPLE.ERROR, low, high, ERROR_CODES[error]);
   }
 
-  /** The ratio of the core's clock to that of the bus. */
+  /** Handles a change of the core-to-bus ratio. */
   #coreRatio(track: SampleTrack, event: TraceEvent): void {
     track.psbCbr = event.detail;
-    // That of a PSB+ comes with it, after what was executed before.
+    // The ratio of a PSB+ counts after the code before it.
     if (event.isInPsb) return;
     track.cbr = track.psbCbr;
     if (track.isOn) {
       this.#maker.frequency(track, event.hereLow, event.hereHigh);
-    } // perf's decoder is still where tracing ended.
+    } // perf's decoder still has the address at which tracing ended.
     else this.#maker.frequency(track, track.pendingLow, track.pendingHigh);
   }
 
-  /** A transaction begins or ends. */
+  /** Handles the begin, end or abort of a transaction. */
   #transaction(track: SampleTrack, detail: number, low: number, high: number): void {
     const was = track.inTx;
     track.inTx = (detail & 1) !== 0 ? IP_FLAG.IN_TX : 0;
-    // While tracing is off, perf takes notice of the state only.
+    // While tracing is off, perf only stores the state.
     if (!track.isOn) return;
     track.isAborted = (detail & 2) !== 0;
     this.#maker.frequency(track, low, high);
-    // An abort is sampled with where it leads to, which is known next.
+    // An abort is sampled with its target, which comes next.
     if (this.#options.itrace.transactions && was !== track.inTx && !track.isAborted) {
       this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1);
     }
   }
 
-  /** What a PTWRITE instruction has written: at its own address, where the packet says so. */
+  /** Samples a PTWRITE: at its own address, if the packet has it. */
   #written(track: SampleTrack, event: TraceEvent): void {
     const { isAt, low, high } = event;
     const at = this.#maker.single(
@@ -294,7 +300,10 @@ export class EventSamples implements LeftOut {
     if (at >= 0) track.rows.words[at + SAMPLE_WORD.PAYLOAD_HI] = event.payloadHigh;
   }
 
-  /** Samples of a record of PEBS, one for each of its events: at its own time and address, where it has them. */
+  /**
+   * Samples a PEBS record, once for each of its events: at its own time and address, if it has
+   * them.
+   */
   #pebs(track: SampleTrack, low: number, high: number): void {
     const { pebs } = track;
     this.#maker.takeTime(track);
@@ -316,7 +325,7 @@ export class EventSamples implements LeftOut {
     }
   }
 
-  /** A sample of an event of an event trace, and what belongs to it. */
+  /** Samples an event of an event trace, with its data. */
   #controlFlow(track: SampleTrack, low: number, high: number): void {
     const { heldEvent, eventData } = track;
     track.heldEvent = -1;
@@ -326,11 +335,12 @@ export class EventSamples implements LeftOut {
     eventData.length = 0;
   }
 
-  /** Tracing begins. */
+  /** Handles the start of tracing. */
   #begin(track: SampleTrack, low: number, high: number): void {
     this.#maker.takeTime(track);
     this.#maker.frequency(track, 0, 0);
-    // perf estimates when user space was entered: two ticks an instruction since the last time.
+    // perf estimates the time at which user space was entered: two ticks per instruction since the
+    // last time.
     if (high >= 0 && track.sampleTicks >= 0) {
       const { maxNonTurboRatio } = this.#options;
       let passed = 2 * track.insnsSinceTime;
@@ -345,7 +355,7 @@ export class EventSamples implements LeftOut {
     this.#maker.branch(track, flags, low, high, true, -1, track.now);
   }
 
-  /** Tracing ends: by an event, or by the pending branch. */
+  /** Handles the end of tracing: by an event, or by the pending branch. */
   #end(track: SampleTrack, event: TraceEvent): void {
     const { detail, payloadLow: low, payloadHigh: high } = event;
     const known = (detail & 1) !== 0;
@@ -373,7 +383,7 @@ export class EventSamples implements LeftOut {
     this.#maker.branch(track, flags, 0, 0, false, track.pendingSize, track.pendingTime);
   }
 
-  /** An interrupt or exception: the instruction at its address is not executed. */
+  /** Handles an interrupt or exception: the instruction at its address is not executed. */
   #asynchronous(
     track: SampleTrack,
     event: TraceEvent,
@@ -389,7 +399,7 @@ export class EventSamples implements LeftOut {
     track.pendingCbr = track.cbr;
     if (track.heldEvent >= 0) this.#controlFlow(track, low, high);
     const flags = track.isAborted ? ABORT_FLAGS : known ? ASYNC_FLAGS : OUT_FLAGS;
-    // Of packets alone, the FUP of an abort has come with it.
+    // Without code, the FUP of an abort has come before.
     if (track.isAborted && this.#options.itrace.transactions) {
       const at = this.#maker.single(track, SAMPLE.TRANSACTIONS, low, high, 1);
       if (at >= 0) {
@@ -408,7 +418,7 @@ export class EventSamples implements LeftOut {
   }
 }
 
-/** Takes the time and the cycles that an event has. */
+/** Reads the time and cycles of an event. */
 function takeClocks(track: SampleTrack, run: FlowDecoder, event: number): void {
   const ticks = run.time[event] as number;
   if (ticks !== track.ticks) {

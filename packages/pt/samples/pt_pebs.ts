@@ -8,20 +8,20 @@ const BASIC_COUNTERS = 1;
 const BASIC_TSC = 2;
 const MEMORY_ADDRESS = 0;
 
-/** Counters that a record can name: a bit each. */
+/** Number of counters in a record, a bit each. */
 const COUNTERS = 64;
 
-/** The events whose samples are the PEBS records of a trace. */
+/** Events of the trace's PEBS records. */
 export interface PebsEvents {
-  /** The number of the event, if only one writes records of PEBS. */
+  /** Number of the event, if only one writes PEBS records. */
   readonly single?: number | undefined;
-  /** The events of counters, with the time from which each holds, in order of time. */
+  /** Events of counters, with the time from which on each is valid, sorted. */
   readonly counters: readonly CounterEvent[];
 }
 
 /**
- * What blocks of items say of a record of PEBS, which the packet at the end of the last block completes; and
- * which events the counters have that it names.
+ * A PEBS record, collected from its blocks of items. The packet at the end of the last block
+ * completes it. It also maps the counters of the record to events.
  */
 export class PebsRecord {
   #block = 0;
@@ -34,17 +34,17 @@ export class PebsRecord {
   tscHigh = 0;
   addressLow = 0;
   addressHigh = 0;
-  /** Bits of the counters that have written it. */
+  /** Bits of the counters that wrote the record. */
   #countersLow = 0;
   #countersHigh = 0;
   readonly #single: number;
   readonly #changes: readonly CounterEvent[];
   #nextChange = 0;
-  /** Number of the event, by counter; -1 if it is not known. */
+  /** Number of the event, by counter; -1 if unknown. */
   readonly #eventOf = new Int32Array(COUNTERS).fill(-1);
   readonly #events: number[] = [];
 
-  /** Takes the events; of their counters, those of the CPU or thread whose trace this is. */
+  /** Keeps the events of counters of this trace's CPU or thread. */
   constructor(
     events: PebsEvents | undefined,
     { cpu, tid }: { readonly cpu: number | undefined; readonly tid: number | undefined },
@@ -86,10 +86,10 @@ export class PebsRecord {
   }
 
   /**
-   * The numbers of the events that it is a sample of, one for each of its counters; -1 for one whose event
-   * is not known. The list is valid until the next call.
+   * Numbers of the events that the record is a sample of, one for each of its counters; -1 for an
+   * unknown event. The list is valid until the next call.
    *
-   * @param ns When the trace has it; times never go back. Infinity where there are no times.
+   * @param ns Time of the record in the trace, in ascending order. Infinity without times.
    */
   events(ns: number): readonly number[] {
     for (; this.#nextChange < this.#changes.length; this.#nextChange++) {
@@ -103,7 +103,7 @@ export class PebsRecord {
       const bits = counter < 32 ? this.#countersLow : this.#countersHigh;
       if ((bits >>> (counter & 31) & 1) === 0) continue;
       const event = this.#eventOf[counter] ?? -1;
-      // As in perf, which is content with one sample of the event that writes all of them.
+      // As in perf, one sample is enough if one event writes all records.
       if (event < 0 && this.#single >= 0) break;
       events.push(event);
     }

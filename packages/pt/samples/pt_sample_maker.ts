@@ -11,39 +11,39 @@ import { IP_FLAG, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { type BranchEnds, SampleStacks } from "./pt_sample_stacks.ts";
 import type { IpcCount, SampleTrack } from "./pt_sample_track.ts";
 
-/** Inputs of `PtSamples` beside the options. */
+/** Inputs of `PtSamples`. */
 export interface SamplesOptions {
   /** Options of the samples. */
   readonly itrace: ItraceOptions;
-  /** Ratio of the TSC to the bus clock; 0 if it is not known. */
+  /** Ratio of the TSC to the bus clock; 0 if unknown. */
   readonly maxNonTurboRatio: number;
-  /** Whether the bytes of instructions are wanted: see `PtSamples.insnTexts`. */
+  /** Whether bytes of instructions are needed: see `PtSamples.insnTexts`. */
   readonly bytes?: boolean;
-  /** Whether it is wanted how deep the calls are: see {@linkcode SAMPLE_WORD}. */
+  /** Whether the depth of calls is needed: see {@linkcode SAMPLE_WORD}. */
   readonly depths?: boolean;
-  /** Whether instructions and core clocks are wanted, where CYC packets count the latter. */
+  /** Whether instructions and core clocks are needed, if CYC packets count the latter. */
   readonly ipc?: boolean;
-  /** Whether several buffers have to be brought into one order of time. */
+  /** Whether rows of several buffers have to be merged in order of time. */
   readonly merge: boolean;
-  /** Whether the trace is of snapshots, or of pieces in samples, with gaps between them. */
+  /** Whether the trace has gaps: between snapshots, or between pieces in samples. */
   readonly snapshots: boolean;
-  /** Which part of the trace. */
+  /** Filter for a part of the trace. */
   readonly filter?: {
     readonly tids?: ReadonlySet<number> | undefined;
     readonly from?: number;
     readonly to?: number;
   };
-  /** Samples that were recorded, if they get lists. */
+  /** Recorded samples, if they get call chains or branch stacks. */
   readonly recorded?: RecordedSamples;
-  /** The events whose samples are PEBS records. */
+  /** Events of PEBS records. */
   readonly pebs?: PebsEvents;
   /** Whether the kernel is traced. */
   readonly hasKernel: boolean;
-  /** Called between packets, when `rows` may be used and cleared. */
+  /** Called between packets. The function may use and clear `rows`. */
   readonly idle: () => Promise<void> | void;
 }
 
-/** Events that come while tracing is off, too. */
+/** Samples that are possible while tracing is off. */
 const OFF_SAMPLES: ReadonlySet<number> = new Set([
   SAMPLE.PTWRITE,
   SAMPLE.MWAIT,
@@ -54,32 +54,35 @@ const OFF_SAMPLES: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Makes rows of what a track comes by: of the branch that is pending once it is known where it goes, of an event at an
- * address, of a changed clock ratio. Knows which samples are wanted, and their calls.
+ * Makes rows for a track: of the pending branch after its target is known, of an event at an
+ * address, of a changed clock ratio. Has the requested kinds of samples, and the calls of threads.
  */
 export class SampleMaker {
-  /** Where instructions are. */
+  /** Code and places of instructions. */
   readonly code: PtCode;
-  /** How times convert. */
+  /** Conversion of times. */
   readonly clock: PtClock;
   /** The requested samples. */
   readonly options: SamplesOptions;
   /** Instructions of blocks. */
   readonly insns: InsnTable;
-  /** Calls that are open, and the last branches. */
+  /** Open calls, and last branches. */
   readonly stacks: SampleStacks;
-  /** Flags of which a requested branch has at least one; 0 if all branches are requested. */
+  /**
+   * Flags of the requested branches, which have at least one of them; 0 if all branches are
+   * requested.
+   */
   readonly branchesFilter: number;
-  /** Whether it is wanted how deep the calls are. */
+  /** Whether the depth of calls is needed. */
   readonly depths: boolean;
-  /** Lists of samples that were recorded. */
+  /** Lists of recorded samples. */
   readonly added: AddedLists | undefined;
-  /** Row of the first instruction that was sampled in a part, where it is among the rows; else -1. */
+  /** Row of the first sampled instruction of a part, if it is among the rows; else -1. */
   firstRow = -1;
-  /** The blocks of the buffer at hand. */
+  /** The blocks of the current buffer. */
   blocks: BlockCache | undefined;
 
-  /** The branch at hand. */
+  /** The current branch, in a reused object. */
   readonly #ends: BranchEnds = {
     fromLow: 0,
     fromHigh: 0,
@@ -89,12 +92,12 @@ export class SampleMaker {
     toHigh: 0,
     toPlace: -1,
   };
-  /** The block that a branch goes to, or -1 if it is not known. */
+  /** The target block of the pending branch, or -1 if unknown. */
   #target = -1;
   #skip: number;
   #pieces = 0;
 
-  /** Has made none yet. */
+  /** Starts without samples. */
   constructor({ code, clock }: Pick<PtTrace, "code" | "clock">, options: SamplesOptions) {
     this.code = code;
     this.clock = clock;
@@ -117,7 +120,7 @@ export class SampleMaker {
     return this.#pieces++;
   }
 
-  /** Samples have the time of the last packet from here on, and the core clocks. */
+  /** Sets the time of samples to that of the last packet, and the core clocks. */
   takeTime(track: SampleTrack): void {
     track.hasIpc ||= track.isCounted;
     track.isCounted = false;
@@ -129,14 +132,14 @@ export class SampleMaker {
     track.nowTicks = track.ticks;
   }
 
-  /** Whether the next sample is one of the first ones, which are not wanted. */
+  /** Whether the next sample is one of the first ones, which are skipped. */
   skipped(): boolean {
     if (this.#skip === 0) return false;
     this.#skip--;
     return true;
   }
 
-  /** A row with what all rows of a track have; -1 if the filter leaves it out. */
+  /** Adds a row with the common fields of a track; returns -1 if the filter excludes it. */
   row(
     track: SampleTrack,
     kind: number,
@@ -171,7 +174,7 @@ export class SampleMaker {
     return at;
   }
 
-  /** A changed clock ratio comes before what is sampled next, at its address. */
+  /** Adds a sample of a changed clock ratio before the next sample, at its address. */
   frequency(track: SampleTrack, low: number, high: number): void {
     if (track.cbr === track.cbrSeen) return;
     track.cbrSeen = track.cbr;
@@ -180,7 +183,10 @@ export class SampleMaker {
     }
   }
 
-  /** The same before what is not at the time of the last packet, but at that of the instruction. */
+  /**
+   * Adds a sample of a changed clock ratio at the time of an instruction instead of that of the
+   * last packet.
+   */
   frequencyAt(
     track: SampleTrack,
     low: number,
@@ -198,12 +204,15 @@ export class SampleMaker {
     track.rows.from(at, low, high, place);
   }
 
-  /** Whether the next branch, wanted or not, comes with a changed clock ratio. */
+  /** Whether a changed clock ratio is due at the next branch, requested or not. */
   isFrequencyDue({ cbr, cbrSeen }: SampleTrack): boolean {
     return cbr !== cbrSeen && this.options.itrace.power;
   }
 
-  /** A sample of an event at an address; where it is 0, at where execution was last. Returns its words, or -1. */
+  /**
+   * Adds a sample of an event at an address; if the address is 0, at the last address of execution.
+   * Returns its words, or -1.
+   */
   single(
     track: SampleTrack,
     kind: number,
@@ -220,7 +229,7 @@ export class SampleMaker {
     if (kind !== SAMPLE.ERROR) this.lists(track, at, high, data);
     const { words } = track.rows;
     if (!isAt) {
-      // perf's decoder is still where tracing ended.
+      // perf's decoder still has the address at which tracing ended.
       if (!track.isOn && OFF_SAMPLES.has(kind)) {
         track.from(at);
         words[at + SAMPLE_WORD.INSN] = 0;
@@ -231,7 +240,7 @@ export class SampleMaker {
     return at;
   }
 
-  /** Adds the callers and the last branches to a sample at an address. */
+  /** Adds call chain and branch stack to a sample at an address. */
   lists(
     track: SampleTrack,
     at: number,
@@ -247,7 +256,7 @@ export class SampleMaker {
     );
   }
 
-  /** Remembers a branch until it is known where it goes. */
+  /** Stores a branch until its target is known. */
   pend(
     track: SampleTrack,
     blocks: BlockCache,
@@ -273,7 +282,10 @@ export class SampleMaker {
     track.endHigh = blocks.endHigh(block);
   }
 
-  /** A jump that was left open is the pending branch, of which an event needs all. */
+  /**
+   * Completes the data of the pending branch, which an event needs. It is missing for jumps that
+   * are not sampled.
+   */
   knowJump(track: SampleTrack, blocks: BlockCache): void {
     const { pendingJump } = track;
     if (pendingJump < 0) return;
@@ -281,21 +293,21 @@ export class SampleMaker {
     this.pend(track, blocks, pendingJump, 0);
   }
 
-  /** The pending branch goes to a block. */
+  /** Sets the target block of the pending branch. */
   reach(track: SampleTrack, blocks: BlockCache, block: number): void {
     this.#target = block;
     this.arrive(track, blocks.low[block] as number, blocks.high[block] as number);
     this.#target = -1;
   }
 
-  /** The pending branch goes to an address. */
+  /** Sets the target address of the pending branch. */
   arrive(track: SampleTrack, low: number, high: number): void {
     const { pendingKind } = track;
     const taken = pendingKind !== InsnKind.JCC || low !== track.endLow || high !== track.endHigh;
     this.settle(track, taken, low, high, 0);
   }
 
-  /** Samples of the pending branch, and of its instruction. */
+  /** Samples the pending branch, and its instruction. */
   settle(
     track: SampleTrack,
     taken: boolean,
@@ -328,7 +340,7 @@ export class SampleMaker {
     this.branch(track, flags, low, high, true, track.pendingSize, track.pendingTime);
   }
 
-  /** A sample of a branch: from the pending instruction, or from nowhere that is traced. */
+  /** Samples a branch, from the pending instruction or from untraced code. */
   // Called for each branch: that is why what it is comes as numbers, and not as an object.
   branch(
     track: SampleTrack,
@@ -374,7 +386,7 @@ export class SampleMaker {
     track.rows.to(at, ends.toLow, ends.toHigh, ends.toPlace);
   }
 
-  /** Completes a row of the pending branch's instruction; -1 is none. */
+  /** Completes a row of the pending branch's instruction; does nothing for -1. */
   #ofBranch(
     track: SampleTrack,
     at: number,
@@ -391,7 +403,10 @@ export class SampleMaker {
     this.#ipc(track, at, last);
   }
 
-  /** Gives the row of the pending branch, or of its instruction, what passed since the last of its kind. */
+  /**
+   * Sets the instructions and core clocks of a row of the pending branch: those since the last row
+   * of its kind.
+   */
   #ipc(track: SampleTrack, at: number, last: IpcCount): void {
     if (!track.pendingIpc || this.options.ipc !== true) return;
     const { pendingInsns, pendingCycles } = track;

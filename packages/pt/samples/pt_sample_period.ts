@@ -3,16 +3,17 @@ import type { PtClock } from "../decode/pt_clock.ts";
 
 /**
  * Selects the instructions to sample: every Nth, or one every N ticks of the TSC. As in perf, an
- * instruction takes one tick (`intel_pt_next_sample` and `intel_pt_sample_insn` of perf's decoder).
+ * instruction counts as one tick (`intel_pt_next_sample` and `intel_pt_sample_insn` of perf's
+ * decoder).
  */
 export class SamplePeriod {
-  /** Whether instructions are sampled at all. */
+  /** Whether instructions are sampled. */
   readonly isOn: boolean;
   readonly #isTicks: boolean;
   readonly #period: number;
-  /** Shift of the decoder's times that makes multiples of the period round. */
+  /** Added to the decoder's times, so that multiples of the period are those of the TSC. */
   readonly #phase: number = 0;
-  /** Instructions up to the next sample, this one included; 0 if it has to be worked out. */
+  /** Instructions up to and including the next sample; 0 if it has to be computed. */
   #left = 0;
   /** Instructions since the last sample. */
   #passed = 0;
@@ -23,12 +24,12 @@ export class SamplePeriod {
   /** Samples since {@linkcode SamplePeriod.takePart}. */
   #takes = 0;
 
-  /** Begins at the first instruction. */
+  /** Starts before the first instruction. */
   constructor(wish: ItraceOptions["instructions"], clock: PtClock) {
     this.isOn = wish !== undefined;
     const { unit = "instructions", period = 1 } = wish ?? {};
     let ticks = unit === "ns" ? clock.period(period) : period;
-    // Without times, or with less than a tick, each instruction is one.
+    // Without times, or with a period below one tick, every instruction is sampled.
     this.#isTicks = unit !== "instructions" && ticks > 0;
     if (this.#isTicks) {
       ticks = 2 ** Math.floor(Math.log2(ticks));
@@ -37,22 +38,22 @@ export class SamplePeriod {
     this.#period = this.#isTicks ? ticks : unit === "instructions" ? period : 1;
   }
 
-  /** The time changed. */
+  /** Sets the time of the last packet. */
   time(ticks: number): void {
     if (ticks < 0) return;
     this.#ticks = ticks;
     this.#insns = 0;
   }
 
-  /** A branch or an event ends a walk of perf. */
+  /** Handles a branch or an event, which ends a walk of perf. */
   branch(): void {
     if (this.#isTicks) this.#left = 0;
   }
 
   /**
-   * Goes on to the next instruction to be sampled of those from `from` up to `count`.
+   * Advances to the next sampled instruction among those from `from` up to `count`.
    *
-   * @returns Its number, or `count` where none of them is.
+   * @returns Its number, or `count` if there is none.
    */
   next(count: number, from = 0): number {
     if (count <= from) return count;
@@ -73,9 +74,9 @@ export class SamplePeriod {
   }
 
   /**
-   * Goes on after instructions, the last of which is a branch, if none of them is to be sampled.
+   * Skips instructions, the last of which is a branch, if none of them is sampled.
    *
-   * @returns Whether it has.
+   * @returns Whether they were skipped.
    */
   passes(count: number): boolean {
     if (!this.#isTicks) {
@@ -86,7 +87,7 @@ export class SamplePeriod {
       if (this.#left !== 0) return false;
       const now = this.#ticks + this.#phase + this.#insns + (this.#isContinuous ? 0 : 1);
       const round = this.#roundOf(now);
-      // Wherever branches are, the next sample is not before the time is a multiple of the period again.
+      // Wherever branches are, the next sample is not before the next multiple of the period.
       if (round > this.#lastRound || count >= round + this.#period - now) return false;
       this.#insns += count;
     }
@@ -94,7 +95,7 @@ export class SamplePeriod {
     return true;
   }
 
-  /** Instructions since the sample before; counts from here. */
+  /** Returns the number of instructions since the last sample, and resets it. */
   take(): number {
     const passed = this.#passed;
     this.#passed = 0;
@@ -102,12 +103,15 @@ export class SamplePeriod {
     return passed;
   }
 
-  /** Whether the sample that was taken last is the first since {@linkcode SamplePeriod.takePart}. */
+  /** Whether the last sample is the first since {@linkcode SamplePeriod.takePart}. */
   get isFirst(): boolean {
     return this.#takes === 1;
   }
 
-  /** Ends a part of the trace: how many samples were taken in it, and instructions since the last; counts from here. */
+  /**
+   * Ends a part of the trace: returns the number of its samples, and of instructions since the last
+   * one, and resets both.
+   */
   takePart(): { readonly takes: number; readonly passed: number } {
     const part = { takes: this.#takes, passed: this.#passed };
     this.#takes = this.#passed = 0;
@@ -115,8 +119,8 @@ export class SamplePeriod {
   }
 
   /**
-   * All that decides at which instructions the next samples are; how many instructions they stand for depends on what
-   * was before, too.
+   * The state that determines the next sampled instructions. Their periods depend on earlier code,
+   * too.
    */
   state(): readonly number[] {
     if (!this.#isTicks) return this.#period === 1 ? [] : [this.#left];
@@ -125,20 +129,20 @@ export class SamplePeriod {
       this.#left,
       this.#ticks,
       this.#insns,
-      // Time goes on: of an earlier multiple it only matters that it is over.
+      // Time only increases: all earlier multiples are equivalent.
       this.#lastRound < round ? -1 : this.#lastRound,
       this.#isContinuous ? 1 : 0,
     ];
   }
 
-  /** What was taken last counts for the next sample. */
+  /** Adds the instructions of a skipped sample to the next one. */
   back(passed: number): void {
     this.#passed += passed;
   }
 
   /** The last multiple of the period, a power of two, up to a time. */
   #roundOf(now: number): number {
-    // Of numbers above 2^31, `%` takes several times as long.
+    // `%` takes several times as long for numbers above 2^31.
     return Math.floor(now / this.#period) * this.#period;
   }
 
@@ -167,7 +171,7 @@ export class SamplePeriod {
     else this.#lastRound += period;
   }
 
-  /** Tracing ended: the time until it begins again is not sampled. */
+  /** Handles the end of tracing: the time until its next start is not sampled. */
   stop(): void {
     this.#isContinuous = false;
   }

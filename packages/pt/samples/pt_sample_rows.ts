@@ -2,39 +2,39 @@ import { enlarge } from "@perfdata/format/bytes";
 
 /** Kinds of rows of {@linkcode PtSampleRows}: the events that perf synthesizes from a trace. */
 export const SAMPLE = {
-  /** An instruction: `from`; `period` is how many there were since the last. */
+  /** An instruction at `from`; `value` is the number of instructions since the last sample. */
   INSTRUCTIONS: 0,
   /** A branch from `from` to `to`. */
   BRANCHES: 1,
-  /** A transaction begins or ends at `from`; an abort leads to `to`. */
+  /** A begin or end of a transaction at `from`; an abort has the target `to`. */
   TRANSACTIONS: 2,
-  /** PTWRITE at `from`; `payload`, and in `flags` whether the packet had the address. */
+  /** PTWRITE at `from`, with its payload. `flags`: whether the packet had the address. */
   PTWRITE: 3,
-  /** MWAIT; `payload` of the packet. */
+  /** MWAIT, with the payload of the packet. */
   MWAIT: 4,
-  /** A C-state was entered; `payload` of the packet. */
+  /** Entry to a C-state, with the payload of the packet. */
   PWRE: 5,
-  /** Execution stopped; `flags` says whether the packet had the address. */
+  /** A stop of execution. `flags`: whether the packet had the address. */
   EXSTOP: 6,
-  /** C0 was entered; `payload` of the packet. */
+  /** Return to C0, with the payload of the packet. */
   PWRX: 7,
-  /** The clock ratio changed to `payload`. */
+  /** A change of the clock ratio to `value`. */
   CBR: 8,
-  /** A PSB at the offset `payload` of the stream. */
+  /** A PSB at the offset `value` of the stream. */
   PSB: 9,
-  /** An error at `from`; `payload` is perf's code. */
+  /** An error at `from`; `value` is perf's code. */
   ERROR: 10,
   /**
-   * An interrupt or another event of an event trace: `payload` is its vector and 256 times its type, in
-   * `flags` whether the packet had the address; what belongs to it is in the lists.
+   * An interrupt or another event of an event trace. `value` is its vector and 256 times its type;
+   * `flags`: whether the packet had the address. Its data is in the lists.
    */
   EVENT: 11,
   /**
-   * A record of PEBS at `from`, of the event whose number is `value`; `to` is the address of the data that it
-   * accessed, 0 if there is none.
+   * A PEBS record at `from`, of the event with the number `value`; `to` is the address of the
+   * accessed data, or 0.
    */
   PEBS: 12,
-  /** Core clocks (`value`) of what ran up to the branch at `from`, which `to` is the target of. */
+  /** Core clocks (`value`) of the code up to the branch at `from`, which has the target `to`. */
   CYCLES: 13,
 } as const;
 
@@ -66,7 +66,7 @@ export const ERROR_TEXTS: Readonly<Record<number, string>> = {
   10: "Never-ending loop (refer perf config intel-pt.max-loops)",
 };
 
-/** Numbers of a row in {@linkcode PtSampleRows.words}. */
+/** Words of a row in {@linkcode PtSampleRows.words}. */
 export const SAMPLE_WORDS = 18;
 
 /** Columns of {@linkcode PtSampleRows.words}. */
@@ -85,50 +85,50 @@ export const SAMPLE_WORD = {
   TO: 11,
   INSN: 12,
   DEPTH: 13,
-  /** Where the row's lists begin in {@linkcode PtSampleRows.lists}; -1 if it has none. */
+  /** Offset of the row's lists in {@linkcode PtSampleRows.lists}; -1 without lists. */
   LISTS: 14,
-  /** Bits 63:32 of the payload of an event, of which `value` has the rest. */
+  /** Bits 63:32 of the payload of an event; `value` has the other bits. */
   PAYLOAD_HI: 15,
-  /** Instructions and core clocks since the last row of its kind that has them; 0 if it has none. */
+  /** Instructions and core clocks since the last row of this kind that has them; 0 without them. */
   IPC_INSNS: 16,
   IPC_CYCLES: 17,
 } as const;
 
-/** Numbers of an entry of a call chain: high and low half of the address, place. */
+/** Words of an entry of a call chain: high and low half of the address, place. */
 export const CHAIN_WORDS = 3;
-/** Numbers of an entry of a branch stack: those of where it comes from, of where it goes, flags. */
+/** Words of an entry of a branch stack: three for the source, three for the target, and flags. */
 export const BRANCH_WORDS = 7;
 
-/** Numbers of an entry of what belongs to an event: type, high and low half of the value. */
+/** Words of an entry of an event's data: type, high and low half of the value. */
 export const DATA_WORDS = 3;
 
 const LIST_WORDS = [CHAIN_WORDS, BRANCH_WORDS, DATA_WORDS] as const;
 
-/** Samples of a trace, in order: rows of numbers. */
+/** Samples of a trace, in order: rows of words. */
 export class PtSampleRows {
   /** Number of rows. */
   count = 0;
-  /** {@linkcode SAMPLE_WORDS} numbers a row: see {@linkcode SAMPLE_WORD}. */
+  /** {@linkcode SAMPLE_WORDS} words per row: see {@linkcode SAMPLE_WORD}. */
   words: Int32Array = new Int32Array(SAMPLE_WORDS * 1024);
-  /** When, ns; -1 if there is no time. */
+  /** Time of each row in ns; -1 without times. */
   time: Float64Array = new Float64Array(1024);
   /**
-   * How many instructions an instruction stands for, bits 31:0 of the payload of an event, or what
-   * {@linkcode SAMPLE} says.
+   * Value of each row: number of instructions, bits 31:0 of the payload of an event, or as
+   * described in {@linkcode SAMPLE}.
    */
   value: Float64Array = new Float64Array(1024);
   /**
-   * Lists of rows, which several may have in common: each list is the number of its entries and the
+   * Lists of rows; several rows may share them. Each list is the number of its entries, and the
    * entries ({@linkcode CHAIN_WORDS}, {@linkcode BRANCH_WORDS}, {@linkcode DATA_WORDS}). First the
-   * callers, innermost first; then the last branches, newest first; then what belongs to an event.
+   * callers, innermost first; then the last branches, newest first; then the data of an event.
    */
   lists: Int32Array = new Int32Array(64);
-  /** How much of `lists` is used. */
+  /** Number of used words of `lists`. */
   listWords = 0;
-  /** How often rows were dropped: lists are elsewhere then. */
+  /** Number of calls of `drop`, which changes the offsets of lists. */
   drops = 0;
 
-  /** Adds a row; returns where its words begin. */
+  /** Adds a row; returns the offset of its words. */
   add(time: number, value: number): number {
     if (this.count === this.time.length) this.#grow();
     const n = this.count++;
@@ -137,21 +137,21 @@ export class PtSampleRows {
     return n * SAMPLE_WORDS;
   }
 
-  /** Says which address a row whose words begin at `at` is at, and which place that is. */
+  /** Sets the address and place of a row whose words are at `at`. */
   from(at: number, low: number, high: number, place: number): void {
     this.words[at + SAMPLE_WORD.FROM_LO] = low;
     this.words[at + SAMPLE_WORD.FROM_HI] = high;
     this.words[at + SAMPLE_WORD.FROM] = place;
   }
 
-  /** Says which address a row leads to, and which place that is. */
+  /** Sets the target address and place of a row. */
   to(at: number, low: number, high: number, place: number): void {
     this.words[at + SAMPLE_WORD.TO_LO] = low;
     this.words[at + SAMPLE_WORD.TO_HI] = high;
     this.words[at + SAMPLE_WORD.TO] = place;
   }
 
-  /** Adds a row of other rows. */
+  /** Copies a row of other rows. */
   copy(other: PtSampleRows, row: number): void {
     const at = this.add(other.time[row] as number, other.value[row] as number);
     const from = row * SAMPLE_WORDS;
@@ -164,14 +164,14 @@ export class PtSampleRows {
     this.listWords += size;
   }
 
-  /** Makes room for lists; returns where they begin. */
+  /** Makes room for lists; returns their offset. */
   reserve(words: number): number {
     const end = this.listWords + words;
     if (end > this.lists.length) this.lists = enlarge(this.lists, end);
     return this.listWords;
   }
 
-  /** Forgets the first `rows`. */
+  /** Removes the first `rows`. */
   drop(rows: number): void {
     this.words.copyWithin(0, rows * SAMPLE_WORDS, this.count * SAMPLE_WORDS);
     this.time.copyWithin(0, rows, this.count);
@@ -181,7 +181,7 @@ export class PtSampleRows {
     if (this.listWords > 0) this.#dropLists();
   }
 
-  /** Forgets the lists before those of the first row that has some. */
+  /** Removes the lists before those of the first row with lists. */
   #dropLists(): void {
     const { words, count } = this;
     let first = this.listWords;
@@ -203,7 +203,7 @@ export class PtSampleRows {
   }
 }
 
-/** How many words the lists of a row have. */
+/** Number of words of a row's lists. */
 function listSize(lists: Int32Array, from: number): number {
   let at = from;
   for (const words of LIST_WORDS) at += 1 + words * (lists[at] as number);

@@ -10,19 +10,19 @@ import {
   type PtSampleRows,
 } from "./pt_sample_rows.ts";
 
-/** Branches that may come between a sample's address and its recording, as perf assumes. */
+/** Branches between a sample's address and its recording, as assumed by perf. */
 const LATE = 1;
 const LATE_IN_KERNEL = 1024;
 
-/** What is known of a thread's calls and branches. */
+/** Calls and branches of a thread. */
 interface ThreadState {
   readonly calls: CallDepth;
   readonly ring: BranchRing | undefined;
-  /** Changes with each branch. */
+  /** Incremented with each branch. */
   version: number;
 }
 
-/** The lists of the row that came last: rows between two branches share them. */
+/** The lists of the last row: rows between two branches share them. */
 interface LastLists {
   rows: PtSampleRows | undefined;
   state: ThreadState | undefined;
@@ -32,12 +32,12 @@ interface LastLists {
   at: number;
 }
 
-/** A branch as {@linkcode SampleStacks.branch} takes it; addresses that are not known are 0. */
+/** Source and target of a branch for {@linkcode SampleStacks.branch}; unknown addresses are 0. */
 export interface BranchEnds {
   fromLow: number;
   fromHigh: number;
   fromPlace: number;
-  /** Bytes of the instruction. */
+  /** Size of the instruction in bytes. */
   size: number;
   toLow: number;
   toHigh: number;
@@ -45,8 +45,8 @@ export interface BranchEnds {
 }
 
 /**
- * The calls and the last branches of each thread, as perf keeps them while it makes samples
- * (tools/perf/util/thread-stack.c), and the lists that samples have of them.
+ * The calls and the last branches of each thread, as perf follows them while it makes samples
+ * (tools/perf/util/thread-stack.c), and the lists of samples.
  */
 export class SampleStacks {
   readonly #code: PtCode;
@@ -54,7 +54,7 @@ export class SampleStacks {
   readonly #branches: number;
   readonly #addedChain: number;
   readonly #addedBranches: number;
-  /** Branches of a thread that are remembered. */
+  /** Number of branches that are kept per thread. */
   readonly #ringSize: number;
   readonly #threads = new Map<number, ThreadState>();
   readonly #last: LastLists = {
@@ -66,7 +66,7 @@ export class SampleStacks {
     at: -1,
   };
 
-  /** Begins without calls; `hasKernel` says whether the kernel is traced. */
+  /** Starts without calls. `hasKernel`: whether the kernel is traced. */
   constructor(code: PtCode, itrace: ItraceOptions, hasKernel: boolean) {
     const { callChain = 0, branchStack = 0, addedChain = 0, addedBranches = 0 } = itrace;
     this.#code = code;
@@ -78,12 +78,12 @@ export class SampleStacks {
     this.#ringSize = Math.max(branchStack, addedBranches) + more;
   }
 
-  /** Whether samples that were recorded get lists. */
+  /** Whether recorded samples get lists. */
   get isAdding(): boolean {
     return this.#addedChain > 0 || this.#addedBranches > 0;
   }
 
-  /** Whether the last branches are remembered. */
+  /** Whether the last branches are kept. */
   get hasBranches(): boolean {
     return this.#ringSize > 0;
   }
@@ -93,7 +93,7 @@ export class SampleStacks {
     return this.#chain > 0 || this.#branches > 0;
   }
 
-  /** Takes a branch of a thread; returns how deep its calls are. */
+  /** Applies a branch of a thread; returns the depth of its calls. */
   branch(
     thread: number,
     trace: number,
@@ -110,7 +110,7 @@ export class SampleStacks {
     }
     const { calls, ring } = state;
     state.version++;
-    // After a gap, calls that seem to be open may have returned.
+    // Calls that are open at a gap may have returned in it.
     if (calls.trace !== trace) {
       calls.clear();
       ring?.clear();
@@ -139,9 +139,9 @@ export class SampleStacks {
   }
 
   /**
-   * Adds the lists of a sample to rows; returns where they begin.
+   * Adds the lists of a sample to rows; returns their offset.
    *
-   * @param data What belongs to an event: {@linkcode DATA_WORDS} numbers an entry.
+   * @param data Data of an event: {@linkcode DATA_WORDS} words per entry.
    */
   lists(
     rows: PtSampleRows,
@@ -178,9 +178,9 @@ export class SampleStacks {
   }
 
   /**
-   * Adds the lists of a sample that was recorded at an address, some time after the processor was
-   * there: without the calls and branches that led from there to its recording. Returns where they
-   * begin (`thread_stack__sample_late` and `thread_stack__br_sample_late` of perf).
+   * Adds the lists of a recorded sample to rows; returns their offset. The sample was recorded some
+   * time after the processor was at its address, so calls and branches in between are left out
+   * (`thread_stack__sample_late` and `thread_stack__br_sample_late` of perf).
    */
   added(rows: PtSampleRows, thread: number, high: number, low: number): number {
     const state = this.#threads.get(thread);
@@ -198,7 +198,10 @@ export class SampleStacks {
     return at;
   }
 
-  /** The callers of such a sample. Its own address is none of them; changes to user space are. */
+  /**
+   * Writes the callers of a recorded sample. Its own address is not an entry; changes to user space
+   * are.
+   */
   #putAddedChain(
     lists: Int32Array,
     at: number,
@@ -211,14 +214,14 @@ export class SampleStacks {
     const { calls } = state;
     const { low, high } = calls;
     let n = calls.count - 1;
-    // In the kernel, calls that came after the sample.
+    // Skip calls in the kernel after the sample.
     while (n >= 0 && (high[n] as number) < 0 && (high[n] !== ownHigh || low[n] !== ownLow)) n--;
     return putCallers(lists, at, calls, n, this.#addedChain + 1, undefined);
   }
 
   /**
-   * The callers of a sample, innermost first. perf counts the sample's own address and each change
-   * between kernel and user space as entries (`thread_stack__sample`).
+   * Writes the callers of a sample, innermost first. perf counts the sample's own address and each
+   * change between kernel and user space as entries (`thread_stack__sample`).
    */
   #putChain(
     lists: Int32Array,
@@ -234,11 +237,11 @@ export class SampleStacks {
 }
 
 /**
- * Puts callers from the `n`th on, innermost first, at `at` with their number before them.
+ * Writes callers from the `n`th on, innermost first, at `at`, after their number.
  *
- * @param room Entries at most, as perf counts them.
- * @param inKernel Whether the entry before is in the kernel; `undefined` if there is none.
- * @returns The end of what was put.
+ * @param room Maximum number of entries, as counted by perf.
+ * @param inKernel Whether the previous entry is in the kernel; `undefined` without one.
+ * @returns The offset after the callers.
  */
 function putCallers(
   lists: Int32Array,
@@ -265,7 +268,7 @@ function putCallers(
   return end;
 }
 
-/** How many of the newest branches came after a sample at an address. */
+/** Number of the newest branches that came after a sample at an address. */
 function lateBranches(ring: BranchRing, high: number, low: number): number {
   const { words, count } = ring;
   for (let n = 0; n < count; n++) {
@@ -274,7 +277,7 @@ function lateBranches(ring: BranchRing, high: number, low: number): number {
     const isUser = toHigh >= 0 && (toHigh !== 0 || toLow !== 0);
     if (isUser || (high < 0 && fromHigh >= 0)) return n;
     if (high >= 0 || n === 0) continue;
-    // In the kernel, where the address is between this branch and the one after it.
+    // In the kernel, the sample's address has to be between this branch and the next one.
     const later = ring.at(n - 1);
     const laterHigh = words[later] as number;
     const laterLow = words[later + 1] as number;
@@ -283,7 +286,7 @@ function lateBranches(ring: BranchRing, high: number, low: number): number {
   return count;
 }
 
-/** Whether an address is at most another one. */
+/** Whether an address is less than or equal to another one. */
 function isUpTo(high: number, low: number, otherHigh: number, otherLow: number): boolean {
   return high === otherHigh ? low >>> 0 <= otherLow >>> 0 : high >>> 0 < otherHigh >>> 0;
 }

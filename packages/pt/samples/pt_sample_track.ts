@@ -3,55 +3,57 @@ import type { PebsRecord } from "./pt_pebs.ts";
 import type { SamplePeriod } from "./pt_sample_period.ts";
 import { type PtSampleRows, SAMPLE_WORD } from "./pt_sample_rows.ts";
 
-/** Instructions and core clocks up to the last sample of a kind that had them. */
+/** Instructions and core clocks up to the last sample of a kind that has them. */
 export class IpcCount {
   insns = 0;
   cycles = 0;
 
-  /** The next sample counts from the pending branch on. */
+  /** Starts again at the pending branch. */
   take({ pendingInsns, pendingCycles }: SampleTrack): void {
     this.insns = pendingInsns;
     this.cycles = pendingCycles;
   }
 }
 
-/** One buffer on its way, as perf's decoder keeps it. */
+/** State of one buffer, like that of perf's decoder. */
 export class SampleTrack {
-  /** The buffer, with the code that who runs there sees. */
+  /** The buffer, with the code of its running thread. */
   buffer: PtBuffer;
   readonly rows: PtSampleRows;
   readonly period: SamplePeriod;
-  /** Which piece of the trace this is: calls do not go on from one to the next. */
+  /** Number of the trace piece. Open calls do not continue in the next piece. */
   piece = 0;
-  /** Time of samples, ns; it never goes back. */
+  /** Time of samples in ns, which never decreases. */
   now = -1;
-  /** The same in ticks of the decoder's clock. */
+  /** Time of samples in ticks of the decoder's clock. */
   nowTicks = -1;
-  /** Ticks of the last packet with a time, and those that samples have. */
+  /** Ticks of the last packet with a time, and ticks of samples. */
   ticks = -1;
   sampleTicks = -1;
-  /** Instructions since the time changed last. */
+  /** Instructions since the last change of the time. */
   insnsSinceTime = 0;
-  /** Instructions in all, and core clocks while tracing was on; and what all CYC packets have counted. */
+  /**
+   * Number of instructions; core clocks while tracing was on; and core clocks of all CYC packets.
+   */
   insns = 0;
   cycles = 0;
   counted = 0;
-  /** Whether core clocks were counted that no packet of a branch came after. */
+  /** Whether core clocks were counted since the last packet of a branch. */
   isCounted = false;
-  /** Whether the event at hand comes with core clocks. */
+  /** Whether the current event has core clocks. */
   hasIpc = false;
   readonly ofBranches = new IpcCount();
   readonly ofInsns = new IpcCount();
   readonly ofCycles = new IpcCount();
-  /** The same of the pending branch. */
+  /** The same data of the pending branch. */
   pendingIpc = false;
   pendingInsns = 0;
   pendingCycles = 0;
   cbr = 0;
   cbrSeen = 0;
-  /** The clock ratio from the end of the PSB+ on that comes next. */
+  /** The clock ratio after the end of the next PSB+. */
   psbCbr = 0;
-  /** A branch whose target is still to come. */
+  /** Whether a branch waits for its target. */
   pending = false;
   pendingLow = 0;
   pendingHigh = 0;
@@ -61,17 +63,20 @@ export class SampleTrack {
   pendingInsn = 0;
   pendingTime = -1;
   pendingTicks = -1;
-  /** The clock ratio before it. */
+  /** The clock ratio before the branch. */
   pendingCbr = 0;
-  /** The block that it ends, where it is a jump of which no more is known yet; else -1. */
+  /**
+   * The block that ends with the pending branch, if that is a jump whose other data is missing;
+   * else -1.
+   */
   pendingJump = -1;
-  /** Whether it is not known to the calls yet which piece this is. */
+  /** Whether the calls of the thread have not been told of this piece yet. */
   isNew = true;
-  /** The instructions that the sample of its own instruction stands for; 0 if there is none. */
+  /** The period of the sample of the pending branch's instruction; 0 without a sample. */
   pendingPeriod = 0;
-  /** Whether that sample is the first that was taken in a part. */
+  /** Whether that sample is the first of a part. */
   pendingIsFirst = false;
-  /** Where it goes if it is taken, and where if not. */
+  /** Addresses of the target and of the next instruction. */
   targetLow = 0;
   targetHigh = 0;
   endLow = 0;
@@ -83,19 +88,21 @@ export class SampleTrack {
   isOn = false;
   /** Whether the next asynchronous branch is the abort of a transaction. */
   isAborted = false;
-  /** An event whose address is that of the next asynchronous branch: type and vector; -1 for none. */
+  /**
+   * Type and vector of an event with the address of the next asynchronous branch; -1 without one.
+   */
   heldEvent = -1;
-  /** What belongs to the next event: see `PtSampleRows.lists`. */
+  /** Data of the next event: see `PtSampleRows.lists`. */
   readonly eventData: number[] = [];
-  /** The record of PEBS at hand. */
+  /** The current PEBS record. */
   readonly pebs: PebsRecord;
   tid = -1;
   pid = -1;
   comm = -1;
-  /** Whether nothing more comes. */
+  /** Whether the buffer has ended. */
   isOver = false;
 
-  /** Nothing is known yet of a buffer. */
+  /** Starts with a buffer, without any earlier state. */
   constructor(buffer: PtBuffer, rows: PtSampleRows, period: SamplePeriod, pebs: PebsRecord) {
     this.buffer = buffer;
     this.rows = rows;
@@ -103,33 +110,33 @@ export class SampleTrack {
     this.pebs = pebs;
   }
 
-  /** The thread of calls; each CPU has its own idle thread. */
+  /** The thread of calls; each CPU has a separate idle thread. */
   get thread(): number {
     return this.tid === 0 ? -1 - (this.buffer.stream.cpu ?? 0) : this.tid;
   }
 
-  /** What the next row of a branch has of core clocks is what there is now. */
+  /** Stores the present instructions and core clocks for the pending branch. */
   countHere(): void {
     this.pendingIpc = this.hasIpc;
     this.pendingInsns = this.insns;
     this.pendingCycles = this.cycles;
   }
 
-  /** Puts the pending branch's instruction into a row. */
+  /** Writes the pending branch's instruction to a row. */
   from(at: number): void {
     this.rows.from(at, this.pendingLow, this.pendingHigh, this.pendingPlace);
     this.rows.words[at + SAMPLE_WORD.INSN] = this.pendingInsn;
   }
 
-  /** No sample that is still to come has a time before this one, ns. */
+  /** Lower bound in ns of the times of all later samples. */
   get bound(): number {
     if (this.isOver) return Infinity;
     return this.pending ? Math.min(this.pendingTime, this.now) : this.now;
   }
 
   /**
-   * All that decides what follows where samples depend on nothing that was long before ({@linkcode areLocal}), without
-   * numbers of places and texts, which follow from the addresses.
+   * The state that determines later samples, if they depend on nothing long before ({@linkcode
+   * areLocal}). It has no numbers of places and texts, which follow from the addresses.
    */
   state(): number[] {
     const pending = !this.pending ? [] : [
@@ -149,7 +156,7 @@ export class SampleTrack {
       this.nowTicks,
       this.ticks,
       this.sampleTicks,
-      // Without times it means nothing.
+      // Not used without times.
       this.sampleTicks < 0 ? 0 : this.insnsSinceTime,
       this.cbr,
       this.cbrSeen,

@@ -12,24 +12,27 @@ import { KIND_FLAGS } from "./pt_flow_codes.ts";
 import { PtSampleRows, SAMPLE, SAMPLE_WORD } from "./pt_sample_rows.ts";
 import { SampleTrack } from "./pt_sample_track.ts";
 
-/** State that a part of a buffer's trace passes to the next part, and what was left out. */
+/**
+ * State that a part of a buffer's trace passes to the next part, with numbers of events without a
+ * sample.
+ */
 export interface PartEnd extends LeftOut {
-  /** How many instructions were sampled. */
+  /** Number of sampled instructions. */
   readonly takes: number;
-  /** How many instructions passed after the last of them. */
+  /** Number of instructions after the last of them. */
   readonly passed: number;
 }
 
 /**
- * Whether samples depend on nothing that was long before: not on calls that are open, nor on how many instructions or
- * core clocks there were. Those of parts of a trace are then those of the whole.
+ * Whether samples depend on nothing long before: neither on open calls, nor on numbers of
+ * instructions or core clocks. If so, samples of parts of a trace are those of the whole.
  */
 export function areLocal(
   { itrace, depths, ipc }: Pick<SamplesOptions, "itrace" | "depths" | "ipc">,
 ): boolean {
   const { instructions, cycles, callChain, branchStack, addedChain, addedBranches } = itrace;
   const isEach = instructions?.unit !== "instructions" || instructions.period === 1;
-  // Records of PEBS have times of their own, which are in no order.
+  // PEBS records have times of their own, which are not sorted.
   const hasTimes = itrace.pebs;
   return isEach && cycles === undefined && callChain === undefined && branchStack === undefined &&
     addedChain === undefined && addedBranches === undefined && itrace.skip === 0 &&
@@ -37,12 +40,12 @@ export function areLocal(
 }
 
 /**
- * Makes the samples that perf synthesizes from a trace with `--itrace`: instructions, branches, events,
- * errors, each with perf's time.
+ * Makes the samples that perf synthesizes from a trace with `--itrace`: instructions, branches,
+ * events, errors, each with perf's time.
  *
- * Mirrors `intel_pt_sample` and `intel_pt_sample_flags` of tools/perf/util/intel-pt.c, and when
- * `intel_pt_decode` takes over a time: instructions before the branch that uses a packet have the time
- * from before it, the branch itself that of the packet.
+ * Follows `intel_pt_sample` and `intel_pt_sample_flags` of tools/perf/util/intel-pt.c, and the time
+ * at which `intel_pt_decode` uses a new time: instructions before the branch of a packet have the
+ * previous time, the branch itself that of the packet.
  */
 export class PtSamples implements PtSink {
   /** Rows since the last clearing. */
@@ -53,10 +56,10 @@ export class PtSamples implements PtSink {
   readonly #options: SamplesOptions;
   readonly #history: PtHistory;
   readonly #tracks: SampleTrack[] = [];
-  /** Where the calls and returns are, where jumps mean nothing for what is wanted. */
+  /** Positions of calls and returns, if other jumps do not matter for the requested samples. */
   readonly #turns: PathTurns | undefined;
 
-  /** Makes a sink for `decodePt`. */
+  /** Creates a sink for `decodePt`. */
   constructor(trace: Pick<PtTrace, "code" | "clock" | "sideband">, options: SamplesOptions) {
     this.#options = options;
     this.#history = trace.sideband.history;
@@ -71,60 +74,61 @@ export class PtSamples implements PtSink {
       : new PathTurns(branches || maker.depths);
   }
 
-  /** Row of the first instruction that was sampled in a part, where it is among the rows; else -1. */
+  /** Row of the first sampled instruction of a part, if it is among the rows; else -1. */
   get firstRow(): number {
     return this.#maker.firstRow;
   }
 
-  /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is none. */
+  /** Bytes of instructions in hexadecimal: ` 31 ed`; number 0 is no text. */
   get insnTexts(): readonly string[] {
     return this.#maker.insns.texts;
   }
 
-  /** Lists of samples that were recorded. */
+  /** Lists of recorded samples. */
   get added(): AddedLists | undefined {
     return this.#maker.added;
   }
 
-  /** How often interrupts were enabled or disabled, of which there are no samples. */
+  /** Number of times that interrupts were enabled or disabled, for which there are no samples. */
   get interruptChanges(): number {
     return this.#events.interruptChanges;
   }
 
-  /** Records of PEBS of which no samples were asked for, or whose event is not known. */
+  /** PEBS records whose samples were not requested, or whose event is unknown. */
   get pebsRecords(): number {
     return this.#events.pebsRecords;
   }
 
-  /** A buffer begins. */
+  /** Handles the start of a buffer. */
   thread(buffer: PtBuffer): void {
     this.#trackOf(buffer);
   }
 
-  /** Nothing more comes of a buffer. */
+  /** Handles the end of a buffer. */
   ended(buffer: PtBuffer): void {
     this.#trackOf(buffer).isOver = true;
   }
 
-  /** A part of a buffer's trace begins: nothing is known of it yet. */
+  /** Begins a part of a buffer's trace, without any earlier state. */
   beginBuffer(index: number): void {
     delete this.#tracks[index];
   }
 
-  /** All of a buffer that decides what follows; `undefined` in the middle of a record of PEBS. */
+  /** The state of a buffer that determines later samples; `undefined` inside of a PEBS record. */
   stateOf({ index }: PtBuffer): readonly number[] | undefined {
     const track = this.#tracks[index];
     return track === undefined || track.pebs.isOpen ? undefined : track.state();
   }
 
-  /** No row of a buffer that is still to come has a time before this one, ns. */
+  /** Lower bound in ns of the times of a buffer's later rows. */
   boundOf(index: number): number {
     return this.#tracks[index]?.bound ?? -1;
   }
 
   /**
-   * Ends a part of a buffer's trace: how many instructions were sampled in it, and how many instructions passed after
-   * the last one, which the next one, in the next part, stands for as well: see {@linkcode PtSamples.firstRow}.
+   * Ends a part of a buffer's trace. Returns the number of its sampled instructions, and of the
+   * instructions after the last one, which count for the first sample of the next part: see
+   * {@linkcode PtSamples.firstRow}.
    */
   takePart(index: number): PartEnd {
     const track = this.#tracks[index];
@@ -139,18 +143,18 @@ export class PtSamples implements PtSink {
     this.#maker.firstRow = -1;
   }
 
-  /** Lets the caller use the rows. */
+  /** Calls `idle` of the options, which may use the rows. */
   async idle(): Promise<void> {
     await this.#options.idle();
   }
 
-  /** Gives up what is kept by block. */
+  /** Clears everything by number of a block. */
   forget(): void {
     this.#maker.insns.clear();
     this.#turns?.clear();
   }
 
-  /** All buffers have gone on: what is known to come before all that follows is put in order of time. */
+  /** Merges rows that come before all later ones, after all buffers have advanced. */
   reached(): void {
     if (!this.#options.merge) return;
     let bound = Infinity;
@@ -158,7 +162,7 @@ export class PtSamples implements PtSink {
     this.#merge(bound);
   }
 
-  /** Hands over rows that wait for other buffers. */
+  /** Merges the rows that wait for other buffers. */
   finish(): void {
     if (this.#options.merge) this.#merge(Infinity);
   }
@@ -186,7 +190,7 @@ export class PtSamples implements PtSink {
     }
   }
 
-  /** Takes paths and events. */
+  /** Processes paths and events. */
   flow(buffer: PtBuffer, run: FlowDecoder): void {
     const track = this.#track(buffer);
     const { entries, count, paths, blocks } = run;
@@ -204,13 +208,13 @@ export class PtSamples implements PtSink {
     this.#maker.knowJump(track, blocks);
     if (!track.pending || !run.tracing) return;
     const { pendingKind } = track;
-    // The decoder may hand over what it has in the middle of a way without packets.
+    // The decoder may pass on its output inside of a path without packets.
     if (pendingKind === InsnKind.JMP || pendingKind === InsnKind.CALL) {
       this.#maker.arrive(track, track.targetLow, track.targetHigh);
     } else this.#maker.arrive(track, run.atLow, run.atHigh);
   }
 
-  /** Whether none of a path's instructions and jumps is a sample; its instructions are counted then. */
+  /** Whether no instruction or jump of a path is sampled; if so, counts its instructions. */
   #passes(track: SampleTrack, paths: PathTable, blocks: BlockCache, path: number): boolean {
     if (this.#maker.isFrequencyDue(track)) return false;
     const { period } = track;
@@ -274,7 +278,7 @@ export class PtSamples implements PtSink {
     }
   }
 
-  /** A path of which only calls and returns are wanted. */
+  /** Processes a path of which only calls and returns are requested. */
   #turnsOf(
     turns: PathTurns,
     track: SampleTrack,
@@ -284,7 +288,7 @@ export class PtSamples implements PtSink {
   ): void {
     const first = paths.start[path] as number;
     const end = paths.start[path + 1] as number;
-    // Jumps to here are nothing that is wanted.
+    // The jump to the start of the path is not requested.
     if (track.pendingJump >= 0) track.pending = false;
     track.pendingJump = -1;
     if (track.pending) this.#maker.reach(track, blocks, paths.blocks[first] as number);
@@ -312,7 +316,7 @@ export class PtSamples implements PtSink {
     track.pendingJump = last;
   }
 
-  /** A call or return to a block, where it is not wanted how deep the calls are. */
+  /** Samples a call or return to a block, if the depth of calls is not needed. */
   #turn(track: SampleTrack, blocks: BlockCache, block: number, next: number): void {
     const flags = (KIND_FLAGS[blocks.kind[block] as number] as number) | track.inTx;
     if ((this.#maker.branchesFilter & flags) === 0 || this.#maker.skipped()) return;
@@ -336,7 +340,7 @@ export class PtSamples implements PtSink {
     );
   }
 
-  /** Samples of a block's instructions; returns the period of that of its branch, or 0. */
+  /** Samples a block's instructions; returns the period of its branch's sample, or 0. */
   #instructions(
     track: SampleTrack,
     blocks: BlockCache,
@@ -348,7 +352,7 @@ export class PtSamples implements PtSink {
     const plain = isBranch ? insns - 1 : insns;
     const wanted = this.#options.itrace.instructions !== undefined;
     for (let i = period.next(plain); i < plain; i = period.next(plain, i + 1)) {
-      // Core clocks are known at branches alone.
+      // Core clocks are known at branches only.
       if (!wanted || this.#maker.skipped()) continue;
       const count = period.take();
       const { low, high, place, text } = this.#maker.insns.of(track.buffer.code, blocks, block);

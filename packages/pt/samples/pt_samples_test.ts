@@ -77,7 +77,7 @@ Deno.test("PtSamples: instructions give one row each Nth, which stands for N", a
 
 Deno.test("PtSamples: call chains have the callers of a sample", async () => {
   const rows = await samples("i3ig8");
-  // Where 1011 and 1010 are, 1000 has called.
+  // At 1011 and 1010, 1000 is the caller.
   assertEquals(rows.map((row) => /of (\d)/.exec(row)?.[1]), ["1", "1", "0"]);
 });
 
@@ -102,7 +102,7 @@ Deno.test("SamplePeriod: a period of ticks gives a sample at each multiple of it
   const { clock } = trace;
   const period = new SamplePeriod({ unit: "ticks", period: 16 }, clock);
   period.time(8);
-  // An instruction takes a tick: the eighth is at 16, the next one 16 later.
+  // An instruction counts as one tick: the eighth is at 16, the next one 16 later.
   const first = period.next(100);
   const second = period.next(100, first + 1);
   assertEquals(second - first, 16);
@@ -146,14 +146,14 @@ Deno.test("PtSampleRows: rows that are copied and dropped keep their lists", () 
     rows.to(at, i + 1, 2, 6);
     rows.words[at + SAMPLE_WORD.LISTS] = -1;
     if (i % 500 !== 99) continue;
-    // A caller, no branches, no data.
+    // A list with a caller, and without branches and data.
     rows.words[at + SAMPLE_WORD.LISTS] = rows.reserve(6);
     rows.lists.set([1, i, 8, 9, 0, 0], rows.listWords);
     rows.listWords += 6;
   }
   rows.drop(600);
   assertEquals([rows.count, rows.time[0], rows.value[0], rows.listWords], [500, 600, 1200, 6]);
-  // Row 1099 of all: the list of row 599 went.
+  // Row 1099 of all: the list of row 599 was removed.
   const list = rows.words[499 * SAMPLE_WORDS + SAMPLE_WORD.LISTS] ?? -1;
   assertEquals([list, rows.lists[list + 1]], [0, 1099]);
   const other = new PtSampleRows();

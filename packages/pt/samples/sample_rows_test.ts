@@ -11,7 +11,7 @@ function rows(packets: readonly Packet[], letters: string, options: SampleRowsOp
   return sampleRows({ cpus: [packets] }, letters, options);
 }
 
-/** Lines without what is the same in all of them: kind, thread, process and CPU. */
+/** Lines without their common part: kind, thread, process and CPU. */
 function short(lines: readonly string[], prefix: string): string[] {
   return lines.map((line) => line.startsWith(prefix) ? line.slice(prefix.length) : line);
 }
@@ -33,7 +33,7 @@ const TWICE: readonly Packet[] = [
 ];
 
 const BRANCHES = [
-  // The first call uses no packet: it is before the first time.
+  // The first call uses no packet, so it is before the first time.
   "0 1000>1010 3 1 (at 0; to 10)",
   "372 1012>1005 5 1 (at 12; to 5)",
   "372 1005>1010 3 1 (at 5; to 10)",
@@ -54,7 +54,7 @@ Deno.test("sampleRows: branches have time, flags, addresses and places; calls an
   assertEquals(await of("b"), BRANCHES);
   const flagged = (flags: string) =>
     BRANCHES.filter((line) => flags.split(" ").includes(line.split(" ")[2] ?? ""));
-  // Calls and the end of tracing; returns and its begin, of which there is none.
+  // Calls and the end of tracing; returns and its start, which does not occur here.
   const time = (line: string) => line.slice(line.indexOf(" "));
   assertEquals((await of("c")).map(time), flagged("3 221").map(time));
   assertEquals((await of("r")).map(time), flagged("5").map(time));
@@ -108,7 +108,7 @@ Deno.test("sampleRows: a merged CPU that is behind holds back later rows of anot
 Deno.test("sampleRows: instructions of a period stand for it; branches among them have their target", async () => {
   const of = async (letters: string, options?: SampleRowsOptions) =>
     short(await rows(TWICE, letters, options), "instructions 7/7/0 ");
-  // 1000 1010 1011, 1012 1005 1010, 1011 1012 100a: each third one, twice.
+  // 1000 1010 1011, 1012 1005 1010, 1011 1012 100a: every third one, twice.
   const third = [
     "0 1011 0 3 (at 11)",
     "372 1010 0 3 (at 10)",
@@ -119,17 +119,17 @@ Deno.test("sampleRows: instructions of a period stand for it; branches among the
   ];
   assertEquals(await of("i3i"), third);
   assertEquals((await of("i3ib")).filter((line) => !line.startsWith("branches")), third);
-  // With skipped ones, their instructions count for the next that is taken.
+  // Instructions of skipped samples count for the next sample.
   assertEquals(await of("i3is2"), [
     "1116 100a>1000 1 9 (at a)",
     ...third.slice(3),
   ]);
-  // The bytes of each.
+  // With the bytes of each instruction.
   assertEquals(
     await of("i3i", { bytes: true }),
     third.map((line) => line.replace(")", /at a/.test(line) ? ";  ff e0)" : ";  90)")),
   );
-  // 18 instructions; the system call did not run.
+  // 18 instructions; the system call was not executed.
   assertEquals((await of("i1i")).length, 18);
   assertEquals(await of("i18i"), ["1860 100a>100c 1 18 (at a)"]);
   assertEquals(await of("i19i"), []);
@@ -137,10 +137,11 @@ Deno.test("sampleRows: instructions of a period stand for it; branches among the
 
 Deno.test("sampleRows: a period of time gives an instruction at each multiple, in ticks or ns", async () => {
   const of = async (letters: string) => short(await rows(TWICE, letters), "instructions 7/7/0 ");
-  // 9 instructions up to the jump at the second time, 5 up to the call after it: times pass 512 ticks in between.
+  // 9 instructions up to the jump at the second time, 5 up to the call after it: 512 ticks pass
+  // between both.
   const wanted = ["1116 100a>1000 1 9 (at a)", "1116 1005>1010 3 5 (at 5)"];
   assertEquals(await of("i512t"), wanted);
-  // 372 ns are 999 ticks, of which perf takes 512, the power of two below.
+  // 372 ns are 999 ticks, for which perf uses 512, the next lower power of two.
   assertEquals(await of("i372ns"), wanted);
 });
 
@@ -154,7 +155,7 @@ Deno.test("sampleRows: call chains have the callers' return addresses, branch st
     "1116 1010 0 3 (at 10; callers 100a)",
     "1860 100a>100c 1 3 (at a)",
   ]);
-  // One entry is the sample's own address.
+  // The sample's own address takes the only entry.
   assertEquals((await of("i3ig1")).filter((line) => line.includes("callers")), []);
   assertEquals(await of("i3il2"), [
     "0 1011 0 3 (at 11; branches 1000>1010)",
@@ -164,7 +165,7 @@ Deno.test("sampleRows: call chains have the callers' return addresses, branch st
     "1116 1010 0 3 (at 10; branches 1005>1010 1012>1005)",
     "1860 100a>100c 1 3 (at a; branches 1012>100a 1005>1010)",
   ]);
-  // Both, of which the newest branch alone.
+  // Both lists, with the newest branch only.
   assertEquals((await of("i3ig4l1")).slice(0, 2), [
     "0 1011 0 3 (at 11; callers 1005, branches 1000>1010)",
     "372 1010 0 3 (at 10; callers 100a, branches 1005>1010)",
@@ -190,12 +191,12 @@ Deno.test("sampleRows: depths count calls and interrupts that are open; a return
     "372 1011>1005 63 1 (at 11; to 5; depth 2)",
     "372 1005>1010 3 1 (at 5; to 10; depth 3)",
     "744 1012>100a 5 1 (at 12; to a; depth 3)",
-    // A jump from 100a to where the interrupt came from is no return.
+    // A jump from 100a to the interrupted address is not a return.
     "744 100a>1011 1 1 (at a; to 11; depth 2)",
     "744 1012>1005 5 1 (at 12; to 5; depth 1)",
   ]);
   const chains = short(await rows(DEEP, "i1ig4"), "instructions 7/7/0 ");
-  // 1000 1010; 1005, 1010 1011 1012, 100a; 1011 1012. What follows waits for a packet.
+  // 1000 1010; 1005, 1010 1011 1012, 100a; 1011 1012. Later code waits for a packet.
   assertEquals(
     chains.map((line) => `${line.split(" ")[1]} ${/callers ([^);,]*)/.exec(line)?.[1]}`),
     [
@@ -228,7 +229,7 @@ Deno.test("sampleRows: ipc has instructions and core clocks since the last row o
     "1012>1005 4/6",
     "1005 0/9",
   ]);
-  // Only at calls: all of them.
+  // At calls only: all instructions and cycles.
   assertEquals(await of("c", "branches"), ["1005 22/61"]);
   // Each second instruction: 1010 1012 1010 1012 1000 1011 1005 1011 100a 1010 1012.
   assertEquals(await of("i2i", "instructions"), [
@@ -248,7 +249,8 @@ Deno.test("sampleRows: cycles are samples of the core clocks up to a branch, sin
     "372 100a>1000 1 4 (at a)",
     "372 1012>1005 5 6 (at 12)",
   ]);
-  // Of each second instruction, the jump with 30 is none: the next one counts it, too.
+  // Every second instruction. The jump with 30 cycles is not sampled, so the next sample counts
+  // them, too.
   assertEquals((await of("y2i")).map((line) => line.split(" ")[3]), ["7", "5", "34", "6"]);
   assertEquals(await of("iy2i"), await of("y2i"));
   assertEquals((await rows(CYCLES, "iy2i")).filter((line) => line.startsWith("instr")).length, 11);
@@ -312,18 +314,18 @@ Deno.test("sampleRows: packets of power, transactions and PTWRITE are events at 
   assertEquals(lines, [
     "psb 0 1000 1 0 (at 0)",
     "cbr 372 1000 1 20 (at 0)",
-    // Its own address; bits 63:32 of the payload are apart.
+    // Its own address; bits 63:32 of the payload are separate.
     "ptwrite 372 1005 1 2147483650 (at 5; high 1)",
     "ptwrite 372 1005 0 7 (at 5)",
     "transactions 744 1005 1 1 (at 5)",
     "transactions 1116 100a 1 1 (at a)",
     "exstop 1116 1000 1 0 (at 0)",
     "mwait 1116 0 0 32 (high 1)",
-    // Bit 7: by hardware; C-state in bits 15:12, the other in 11:8.
+    // Bit 7: by hardware; the C-state is in bits 15:12, the sub-state in 11:8.
     "pwre 1116 0 0 4736",
     // Last C-state in bits 7:4, the deepest in 3:0, the reason from bit 8 on.
     "pwrx 1116 0 0 308",
-    // Tracing is off: where it was last, which is the return.
+    // Tracing is off: the last address of execution, which is the return.
     "cbr 3348 1012 1 25 (at 12)",
   ]);
   assertEquals((await rows(EVENTS, "x")).length, 2);
@@ -337,12 +339,12 @@ Deno.test("sampleRows: branches in a transaction have its flag, those without tr
   assertEquals(lines.map((line) => line.split(" ").slice(0, 3).join(" ")), [
     "0 1000>1010 3",
     "372 1012>1005 5",
-    // In the transaction: the call uses no packet, and has the time before it.
+    // In the transaction. The call uses no packet, so it has the time before it.
     "372 1005>1010 403",
     "744 1012>100a 405",
     "1116 100a>1000 1",
     "1116 1000>1010 3",
-    // The return ends tracing; it goes on at 1000.
+    // The return ends tracing, which continues at 1000.
     "1116 1012 205",
     "3348 0>1000 101",
     "3348 1000>1010 3",
@@ -397,7 +399,8 @@ Deno.test("sampleRows: errors have perf's codes, and tracing begins again after 
   assertEquals(await of("e-o"), others);
   assertEquals(await of("e-l"), [overflow, ...others]);
   const branches = (await of("b")).filter((line) => line.includes(" 101 "));
-  // Four instructions, of two ticks each, after 1000 ticks are 1008, which are 375 ns; 9000 is mapped nowhere.
+  // Four instructions of two ticks each after 1000 ticks are 1008 ticks, which are 375 ns; 9000 is
+  // unmapped.
   assertEquals(branches, [
     "branches 375 0>1010 101 1 (to 10)",
     "branches 744 0>9000 101 1 (to 9000)",
@@ -430,10 +433,12 @@ Deno.test("sampleRows: records of PEBS are samples of their counters' events, th
     const lines = await rows(PEBS, letters, { ...options, end });
     return [left, ...lines.filter((line) => line.startsWith("pebs"))];
   };
-  // Its own address and time, 500 ticks after the first; counters 0 and 1, of which one is not known.
+  // The record's own address and time, 500 ticks after the first; counters 0 and 1, one of which is
+  // unknown.
   const first = "pebs 7/7/0 186 1010>7fff00001000 0 4 (at 10)";
   assertEquals(await of("o", { pebs: { counters } }), [2, first]);
-  // The second record has neither: the packet's address and time. The only event is that of all counters.
+  // The second record has neither, so the packet's address and time count. The single event counts
+  // for all counters.
   assertEquals(await of("o", { pebs: { counters, single: 3 } }), [
     0,
     first,
@@ -476,7 +481,7 @@ Deno.test("sampleRows: conditional branches are samples where they are taken, wi
     "744 1000>1004 9 1 (at 0; to 4)",
     "744 1004>1000 1 1 (at 4; to 0)",
   ]);
-  // Not taken, it has no target.
+  // A branch that is not taken has no target.
   const insns = short(await sampleRows(CONDITIONAL, "i1i"), "instructions 7/7/0 ");
   assertEquals(insns.map((line) => line.split(" ").slice(0, 3).join(" ")), [
     "372 1000 9",

@@ -12,7 +12,7 @@ const RETURN = IP_FLAG.BRANCH | IP_FLAG.RETURN;
 /** High half of an address of the kernel. */
 const KERNEL = -1;
 
-/** Calls and branches of threads, taken one by one. */
+/** Stacks, with functions to apply branches and to read lists. */
 async function stacks(letters: string, hasKernel = false) {
   const { trace } = await small({ cpus: [psb(0)] });
   const { code } = trace;
@@ -60,7 +60,7 @@ Deno.test("SampleStacks: a change between kernel and user space takes an entry o
   };
   const all = ["ffffffff00001005", "205", "105", "15"];
   assertEquals(await chain("g16"), `callers ${all.join(" ")}`);
-  // The sample, one of the kernel, the change, one of user space.
+  // The sample itself, one kernel caller, the change, one user caller.
   assertEquals(await chain("g4"), `callers ${all.slice(0, 2).join(" ")}`);
   // The change would be the last entry.
   assertEquals(await chain("g3"), `callers ${all.slice(0, 1).join(" ")}`);
@@ -79,12 +79,12 @@ Deno.test("SampleStacks: returns end calls, other threads and pieces have their 
   branch(CALL, [0, 0x10], [0, 0x100]);
   branch(CALL, [0, 0x100], [0, 0x200]);
   assertEquals(branch(CALL, [0, 0x10], [0, 0x500], 8), 1);
-  // A return is as deep as its call.
+  // A return has the depth of its call.
   assertEquals(branch(RETURN, [0, 0x201], [0, 0x105]), 2);
   assertEquals(lists(), "callers 15, branches 201>105 100>200 10>100");
   assertEquals(lists(false, 8), "callers 15, branches 10>500");
   assertEquals(lists(false, 9), "");
-  // After a gap of the trace, nothing is known of what was open.
+  // After a gap of the trace, no call is known to be open.
   assertEquals(branch(CALL, [0, 0x105], [0, 0x300], 7, 1), 1);
   assertEquals(lists(), "callers 10a, branches 105>300");
   // A call of the next instruction only pushes its address.
@@ -100,11 +100,11 @@ Deno.test("SampleStacks: rows between two branches share their lists; data, kern
   assertEquals(made.lists(rows, 7, true), 6);
   branch(CALL, [0, 0x100], [0, 0x200]);
   assertEquals(made.lists(rows, 7, true), 12);
-  // Two callers more than the three numbers of lists; those of no thread have none.
+  // Two callers more than the three numbers of entries; an unknown thread has no callers.
   assertEquals([made.lists(rows, 9, true), rows.listWords], [21, 24]);
   const withData = made.lists(rows, 9, true, [5, 0, 7]);
   assertEquals([withData, listsText(rows, withData)], [24, "data 5=7"]);
-  // Data is of one row alone.
+  // Lists with data are not shared.
   assertEquals(made.lists(rows, 9, true), 30);
   rows.drops++;
   assertEquals(made.lists(rows, 9, true), 33);
@@ -115,11 +115,12 @@ Deno.test("SampleStacks: lists of recorded samples leave out what came after the
   const { branch, added } = await stacks("G8L3");
   branch(CALL, [0, 0x10], [0, 0x100]);
   branch(CALL, [0, 0x100], [0, 0x200]);
-  // In user space, nothing was late.
+  // In user space, no branch was late.
   assertEquals(added(0, 0x210), "callers 105 15, branches 100>200 10>100");
   assertEquals(added(0, 0x210, 9), "");
   branch(IP_FLAG.BRANCH | IP_FLAG.CALL, [0, 0x210], [KERNEL, 0x1000]);
-  // The branch into the kernel is not of a sample in user space; its return address is a caller.
+  // The branch into the kernel is left out for a sample in user space, but its return address is a
+  // caller.
   assertEquals(added(0, 0x210), "callers 215 105 15, branches 100>200 10>100");
 });
 
@@ -127,7 +128,7 @@ Deno.test("SampleStacks: of a recorded sample in the kernel, calls and branches 
   const { branch, added } = await stacks("G8L8", true);
   branch(CALL, [0, 0x10], [KERNEL, 0x1000]);
   branch(IP_FLAG.BRANCH, [KERNEL, 0x1010], [KERNEL, 0x1100]);
-  // The sample is at 0x1180, between where one branch goes to and the next one comes from.
+  // The sample is at 0x1180, between the target of one branch and the source of the next.
   branch(CALL, [KERNEL, 0x1200], [KERNEL, 0x9000]);
   branch(IP_FLAG.BRANCH, [KERNEL, 0x9010], [KERNEL, 0x9100]);
   const chain = "callers 15";
@@ -139,9 +140,9 @@ Deno.test("SampleStacks: of a recorded sample in the kernel, calls and branches 
   assertEquals(added(KERNEL, 0x1180), `${chain}, branches ${branches}`);
   assertEquals(added(KERNEL, 0x1100), `${chain}, branches ${branches}`);
   assertEquals(added(KERNEL, 0x1200), `${chain}, branches ${branches}`);
-  // Between no two branches: up to the one that came from user space.
+  // Between no two branches, so only the branch from user space remains.
   assertEquals(added(KERNEL, 0x5000), `${chain}, branches 10>${kernel("1000")}`);
-  // The call that the sample returns to is a caller from there on.
+  // From the return address of a call on, the call is a caller.
   assertEquals(added(KERNEL, 0x1205).split(",")[0], `callers ${kernel("1205")} 15`);
 });
 
@@ -168,7 +169,7 @@ Deno.test("AddedLists: samples have what their thread did up to their time, in t
     });
   };
   call(900, 0x10);
-  // At 1000, before the call at 1600; that at 2000 is after it.
+  // The sample at 1000 is before the call at 1600; the sample at 2000 is after it.
   call(1600, 0x20);
   call(1600, 0x30, 8);
   call(2600, 0x40);
@@ -179,10 +180,10 @@ Deno.test("AddedLists: samples have what their thread did up to their time, in t
     "callers 25 15",
     // No branch came after it.
     "callers 45 25 15",
-    // Thread 8 had called nothing.
+    // Thread 8 had no open call.
     "",
   ]);
-  // Once made, they stay.
+  // Later branches do not change lists.
   call(9000, 0x60);
   assertEquals(added.of(2), added.of(2));
   assertEquals(listsText(added.rows, added.of(2)), "callers 45 25 15");
@@ -204,7 +205,7 @@ Deno.test("sampleRows: recorded samples get call chains of the trace at their ti
       found = [0, 1].map((i) => added === undefined ? "" : listsText(added.rows, added.of(i)));
     },
   });
-  // Before the first return, at 1000 ticks, there was the first call; at the end all have returned.
+  // Before the first return, at 1000 ticks, the first call was open; at the end, all have returned.
   assertEquals(found, [
     "callers 1005, branches 1000>1010",
     "branches 1012>1005 1000>1010 100a>1000 1012>100a 1005>1010 1012>1005 1000>1010",

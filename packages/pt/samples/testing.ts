@@ -1,4 +1,4 @@
-// Text of the samples of small traces, for tests.
+// Test support: samples of small traces as text.
 import { decodePt } from "../decode/pt_run.ts";
 import { type OpenedSmall, type Small, small } from "../testing.ts";
 import { parseItrace } from "./itrace.ts";
@@ -24,7 +24,7 @@ export function address(high = 0, low = 0): string {
   return ((BigInt(high >>> 0) << 32n) | BigInt(low >>> 0)).toString(16);
 }
 
-/** The lists of a row: callers, branches as `from>to`, what belongs to an event. */
+/** The lists of a row: callers, branches as `from>to`, data of an event. */
 export function listsText({ lists }: Pick<PtSampleRows, "lists">, at: number): string {
   const parts: string[] = [];
   const take = (words: number, text: (entry: Int32Array) => string) => {
@@ -83,9 +83,9 @@ export function rowText(
   ].join(" ");
 }
 
-/** What is asked for beside the letters of `--itrace`. */
+/** Options besides the letters of `--itrace`. */
 export interface SampleRowsOptions extends Partial<Omit<SamplesOptions, "itrace" | "idle">> {
-  /** Called when all rows were handed over. */
+  /** Called after all rows were passed on. */
   readonly end?: (sink: PtSamples, opened: OpenedSmall) => void;
   /** A part of the trace, in ns since the first TSC packet. */
   readonly from?: number;
