@@ -90,7 +90,7 @@ function withPmus(
   return { ...samples, pmu };
 }
 
-/** Events, of which those of several PMUs are joined. */
+/** Events with one event for each that was recorded for several PMUs. */
 export interface JoinedEvents {
   /** Number of the first event of the group, by number of the event. */
   readonly first: Int32Array;

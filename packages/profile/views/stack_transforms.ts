@@ -16,14 +16,15 @@ export const DROPPED: number = -2;
 /** A transform, with the functions that it applies to. */
 export interface StackTransform {
   /**
-   * - `focus`: only stacks with such a function, from its outermost call on
-   * - `callers`: only stacks with such a function, up to its outermost call, whose callees become a part of it
-   * - `merge`: without frames of these functions, whose samples go to their callers
-   * - `drop`: without samples that have such a function in their stack
-   * - `recursion`: such a function is in a stack once; what was between two calls of it is left out
-   * - `collapse`: frames of these functions that follow each other become one frame, of `into`
-   * - `having`: only stacks with such a function, as they are
-   * - `only`: without frames of other functions; samples without any of these functions are dropped
+   * - `focus`: only stacks with a chosen function, from its outermost call on
+   * - `callers`: only stacks with a chosen function, up to its outermost call, which includes the
+   * samples of its callees
+   * - `merge`: removes frames of chosen functions, whose samples count for their callers
+   * - `drop`: removes samples with a chosen function in their stack
+   * - `recursion`: a chosen function is in a stack once; frames between two calls of it are removed
+   * - `collapse`: consecutive frames of chosen functions become one frame, of `into`
+   * - `having`: only stacks with a chosen function, unchanged
+   * - `only`: removes frames of other functions, and samples without any chosen function
    */
   readonly kind:
     | "focus"

@@ -46,7 +46,7 @@ export class CallEvents {
   place: Int32Array = new Int32Array(256);
   /** Time in ns; -1 without times. */
   time: Float64Array = new Float64Array(256);
-  /** For a return: ns since the call; -1 if not known. */
+  /** For a return: ns since the call; -1 if unknown. */
   duration: Float64Array = new Float64Array(256);
   /** For a return: instructions since the call, including callees. */
   insns: Float64Array = new Float64Array(256);

@@ -41,7 +41,9 @@ export class PathTurns {
   #used = 0;
   readonly #isWanted: boolean;
 
-  /** @param isWanted Whether calls and returns are wanted: they are as any jump otherwise. */
+  /**
+   * @param isWanted Whether calls and returns are requested; otherwise they are treated like jumps.
+   */
   constructor(isWanted: boolean) {
     this.#isWanted = isWanted;
   }

@@ -58,8 +58,8 @@ export interface PtPartSink<Found> extends PtSink {
    */
   beginBuffer(index: number, isBefore: boolean): void;
   /**
-   * The state of a buffer that determines what follows: two with the same state continue identically.
-   * `undefined` if unknown.
+   * The state of a buffer that determines its later output: two buffers with the same state
+   * continue identically. `undefined` if unknown.
    */
   stateOf(buffer: PtBuffer): readonly number[] | undefined;
   /** The last time of a buffer in ns. */

@@ -341,7 +341,8 @@ export class SampleMaker {
   }
 
   /** Samples a branch, from the pending instruction or from untraced code. */
-  // Called for each branch: that is why what it is comes as numbers, and not as an object.
+  // Called for each branch, so the data of the branch are parameters instead of an allocated
+  // object.
   branch(
     track: SampleTrack,
     flags: number,

@@ -20,7 +20,7 @@ export interface EngineOptions extends OrderOptions {
   readonly jit?: ((engine: Engine) => CodeFinder | Promise<CodeFinder>) | undefined;
   /**
    * Whether call stacks from branch records (`perf record --call-graph lbr`) that fill all
-   * registers of the processor are joined with those of the samples before.
+   * registers of the processor are joined with the call stacks of previous samples.
    */
   readonly stitchLbr?: boolean | undefined;
   /** Filter of samples: see `Run.chosen`. */

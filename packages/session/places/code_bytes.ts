@@ -140,7 +140,7 @@ export class ObjectCodeReader {
   }
 }
 
-/** @param start First address; those of the kernel are negative, as two's complement. */
+/** @param start First address; addresses of the kernel are negative (two's complement). */
 function fromImages(
   images: readonly MemoryImage[],
   start: number,

@@ -58,7 +58,7 @@ interface Span {
  * block 3                     │├────────────────────┼─┤
  * ```
  *
- * A cut is at the begin of a block where few other blocks overlap, so that little is read twice. If
+ * A cut is at the start of a block where few other blocks overlap, so that little is read twice. If
  * the order of the file counts, windows are blocks.
  *
  * @returns `undefined` if a window would be too large for memory, because the file is not sorted.
