@@ -56,8 +56,8 @@ const SWITCH = -1;
  * the increase since the previous sample.
  *
  * The class has more than 400 lines because it is the only place where samples are counted: each
- * column has a few lines in the loop, in {@linkcode SampleCollector.part} and in {@linkcode
- * SampleCollector.join}.
+ * column has a few lines in the loop, in {@linkcode SampleCollector.part} and in
+ * {@linkcode SampleCollector.join}.
  */
 export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   readonly needs: Needs;

@@ -32,8 +32,8 @@ export const THREAD_STATE = {
 } as const;
 
 /**
- * A period in which a thread had a CPU, or had none. Times are in ns since {@link
- * ThreadIntervals.base}. The object is valid during the call that it is passed to.
+ * A period in which a thread had a CPU, or had none. Times are in ns since
+ * {@link ThreadIntervals.base}. The object is valid during the call that it is passed to.
  */
 export interface ThreadInterval {
   /** The thread. */

@@ -3,8 +3,8 @@ import type { MachineLog } from "../history/machine_log.ts";
 import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 
 /**
- * The address spaces of processes, by number. A space has the root of a tree of {@link
- * AddressSpaces}. It exists as long as a thread uses it.
+ * The address spaces of processes, by number. A space has the root of a tree of
+ * {@link AddressSpaces}. It exists as long as a thread uses it.
  */
 export class ProcessSpaces {
   readonly #trees: AddressSpaces;
