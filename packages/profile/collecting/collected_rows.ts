@@ -5,7 +5,7 @@ import type { ProfileBuilder } from "./profile_builder.ts";
 
 /** Samples of one stack, event and thread. */
 export interface RowSample {
-  /** Innermost stack, -1 if there is none. */
+  /** Innermost stack; -1 without a stack. */
   readonly stack: number;
   /** Event. */
   readonly event: number;

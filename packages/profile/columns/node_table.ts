@@ -51,7 +51,7 @@ export class NodeTable {
     return intAt(this.#slots, this.#slot(parent, item));
   }
 
-  /** The slot of a node, or the empty one where it belongs. */
+  /** The slot of a node, or the empty slot in which it belongs. */
   #slot(parent: number, item: number): number {
     const mask = this.#slots.length - 1;
     for (let slot = hash(parent, item) & mask;; slot = slot + 1 & mask) {

@@ -114,7 +114,7 @@ function threadOf(
 /** The period, the event and the rest, from the text behind the time. */
 function eventOf(text: string): Pick<ScriptHeader, "period" | "event" | "rest"> {
   const found = /^ +(\d{1,20}) +(?=\S)/.exec(text);
-  // A number without an event behind it is the address of the sample.
+  // A number without an event after it is the address of the sample.
   const isPeriod = found !== null && /^\S+?:(?: |$)/.test(text.slice(found[0].length));
   const after = isPeriod ? text.slice(found[0].length) : text.trimStart();
   const period = isPeriod ? Number(found[1]) : undefined;

@@ -22,7 +22,7 @@ export type Style =
 export interface Span {
   /** The text. */
   readonly text: string;
-  /** Its style: plain without it. */
+  /** Its style; plain by default. */
   readonly style?: Style;
 }
 

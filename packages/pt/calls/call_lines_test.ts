@@ -28,7 +28,7 @@ function trace(...packets: Packet[]): Small {
   return { code: CODE, cpus: [[...psb(0, BASE), tsc(1000), ...packets]] };
 }
 
-/** 1010 calls itself, and the inner one 1013; all return, and 1005 jumps to 1013. */
+/** 1010 calls itself, and the inner call calls 1013; all return, and 1005 jumps to 1013. */
 const RECURSION = trace(
   ip("TIP", 0x1010n),
   tsc(2000),
@@ -60,7 +60,7 @@ Deno.test("PtCalls: recursive calls nest; the time of both is counted once, that
     "call 10 7/0 0 372",
     "call 10 7/0 1 744",
     "call 13 7/0 2 1116",
-    // Duration; instructions: 1013 1014, then 1010 and 1012 around them, and once more.
+    // Duration, and instructions: 1013 1014; then 1010 and 1012 around them, twice.
     "return 13 7/0 2 1488 372 2",
     "return 10 7/0 1 1860 1116 4",
     "return 10 7/0 0 1860 1488 6",

@@ -174,7 +174,7 @@ export class LatencyTable {
     }
   }
 
-  /** Latencies of a row; `undefined` if it was not called. */
+  /** Latencies of a row; `undefined` if the row has no calls. */
   of(number: number): CallStats | undefined {
     return this.#rows[number];
   }

@@ -89,7 +89,10 @@ export async function summed(
   return { sink, opened, first };
 }
 
-/** A line for each place with calls or instructions: address; instructions, ns, core clocks of its own; calls, those without a return, ns and instructions of them. */
+/**
+ * A line for each place with calls or instructions: address; its own instructions, ns and core
+ * clocks; its calls, calls without a return, ns and instructions including callees.
+ */
 export function sumLines(
   { sink: { sums, latency }, opened: { trace: { code: { table } } } }: Pick<
     Awaited<ReturnType<typeof summed>>,

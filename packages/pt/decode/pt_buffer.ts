@@ -34,7 +34,7 @@ export interface BufferOptions extends Pick<DecodePtOptions, "slice" | "quick" |
 
 const NO_SWITCHES = { count: 0, time: new Float64Array(0), tid: new Int32Array(0) } as const;
 
-/** The trace of one buffer on its way through the decoder. */
+/** The decoder of one buffer's trace, with its position. */
 export class DecodedBuffer implements PtBuffer {
   readonly stream: AuxStream;
   readonly index: number;

@@ -2,7 +2,7 @@ import type { FlowDecoder } from "@perfdata/intel-pt";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { ThreadCode } from "../code/pt_code.ts";
 
-/** One buffer while it is decoded: the trace of a CPU, or of a thread. */
+/** A buffer during decoding: the trace of a CPU, or of a thread. */
 export interface PtBuffer {
   /** The buffer. */
   readonly stream: AuxStream;

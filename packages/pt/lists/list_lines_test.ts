@@ -420,7 +420,7 @@ Deno.test("PtEntries: each thread has the time and entries of its objects, witho
     [
       // 1000 from 5000 to 9000 ticks.
       "8 /bin/small 1488 1 2",
-      // 1000 up to 1000 ticks, 1010 up to 2000, 1011 none, 1010 from 3000 up to 4000.
+      // 1000 up to 1000 ticks, 1010 up to 2000, 1011 for no time, 1010 from 3000 up to 4000.
       "7 /bin/small 1116 2 4",
       "7 -1 372 1 1",
     ],

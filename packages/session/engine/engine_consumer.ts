@@ -78,7 +78,7 @@ export interface Consumer {
    * record has none.
    */
   other?(batch: RecordBatch, i: number, hi: number, lo: number): void;
-  /** Called after a record that a payload follows. At most one consumer of a pass may have it. */
+  /** Called after a record with a payload. At most one consumer of a pass may have this method. */
   payload?(payload: Payload): Promise<void>;
   /** Called after a pipe's TRACING_DATA record was read. */
   described?(): Promise<void>;

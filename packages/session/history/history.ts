@@ -56,7 +56,7 @@ export type Applied = (
 export interface HistoryOptions {
   /** Byte order of the records. */
   readonly littleEndian: boolean;
-  /** The machine's name as `uname -m` prints it. */
+  /** The architecture as `uname -m` prints it. */
   readonly arch?: string | undefined;
   /** The binaries in the file's build id table. */
   readonly known?: readonly KnownBinary[] | undefined;
@@ -363,7 +363,7 @@ export class History {
     return state;
   }
 
-  /** The key of a state: a number as long as there are no guests. */
+  /** The key of a state: a number if there are no guests, else a text. */
   #key(rows: number, guestKernel: number, guestUser: number): number | string {
     return this.#machine.guests.isEmpty ? rows : `${rows} ${guestKernel} ${guestUser}`;
   }

@@ -29,7 +29,7 @@ export interface RecordBytes {
 export const CHOSEN = {
   /** It is damaged, of an unknown event, or excluded by a filter. */
   NO: 0,
-  /** It counts. */
+  /** The sample counts. */
   YES: 1,
   /**
    * It counts for totals only: perf includes samples of other processes and threads in the total of
@@ -43,13 +43,13 @@ export const CHOSEN = {
  * `new_type`, in the layout of a little-endian machine.
  */
 export const BRANCH = {
-  /** It was mispredicted. */
+  /** The branch was mispredicted. */
   MISPREDICTED: 1,
   /** It was predicted. If neither bit is set, the processor does not report predictions. */
   PREDICTED: 2,
   /** In a transaction. */
   IN_TX: 4,
-  /** It aborted a transaction. */
+  /** The branch aborted a transaction. */
   ABORT: 8,
   /** Cycles since the previous branch, from bit {@link BRANCH.CYCLES_AT} on; 0 if unknown. */
   CYCLES: 0xffff0,

@@ -65,7 +65,7 @@ export async function runEngine(
   return engine;
 }
 
-/** The strategy that reads least, and with most threads. */
+/** Chooses the strategy that reads least, with most threads. */
 async function strategyFor({ reader, consumers, options }: Reading): Promise<Strategy> {
   const { workers, filter } = options;
   if (!isFree(reader, consumers, options)) return readStream;

@@ -152,7 +152,7 @@ export async function sampleSpan(reader: PerfDataReader): Promise<readonly [bigi
   return [first, last];
 }
 
-/** The first and the last of some times. */
+/** The first and last of many times. */
 class Span {
   first: bigint | undefined;
   last = 0n;

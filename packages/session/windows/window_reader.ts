@@ -283,7 +283,7 @@ export class WindowReader {
   }
 }
 
-/** Whether one moment is before another one. */
+/** Whether the first moment is before the other. */
 function isBefore(
   step: number,
   hi: number,

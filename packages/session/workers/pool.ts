@@ -299,9 +299,9 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
 interface PoolThread<Order, Totals> {
   readonly number: number;
   readonly worker: WorkerThread;
-  /** Orders that it has not answered, in their order. */
+  /** Orders without an answer, in their order. */
   readonly orders: Order[];
-  /** Whether it may get orders. */
+  /** Whether the thread may get orders. */
   isReady: boolean;
   hadOrder: boolean;
   isAskedToEnd: boolean;
