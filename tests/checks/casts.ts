@@ -17,7 +17,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/pt/": 317,
   "packages/report/": 9,
   "packages/session/": 594,
-  "packages/symbols/": 179,
+  "packages/symbols/": 173,
   "packages/tables/": 7,
   "tools/": 1,
   "view/": 29,
