@@ -58,9 +58,9 @@ export interface ProcessRow {
   readonly forkTime: bigint | undefined;
   /** Time of the exit in ns, if recorded. */
   exitTime: bigint | undefined;
-  /** Samples by number of event. */
+  /** Number of samples of each event. */
   readonly samples: number[];
-  /** Period by number of event. */
+  /** Sum of periods of each event. */
   readonly periods: number[];
 }
 

@@ -38,8 +38,8 @@ export function noPerf(): string | undefined {
 const NEWER = "PERFDATA_NEWER_PERF";
 
 /**
- * The reason for which nothing can be compared with perf 6.12 or later; `undefined` if there is
- * one.
+ * The reason for which nothing can be compared with perf 6.12 or later; `undefined` if such a perf
+ * is installed.
  */
 export function noNewerPerf(): string | undefined {
   const name = Deno.env.get(NEWER);

@@ -68,7 +68,7 @@ export class LineText {
     return json.replaceAll('"', this.#column === MORE ? '""' : "");
   }
 
-  /** Begins a member. */
+  /** Begins a member of the JSON object, or its cell of CSV. */
   member(name: string): this {
     const isCsv = this.#style.csv !== undefined;
     const column = isCsv ? CSV_COLUMNS.indexOf(name) : MORE;

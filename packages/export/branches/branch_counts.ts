@@ -32,9 +32,9 @@ export interface BranchPart {
   readonly taken: Float64Array<ArrayBuffer>;
   /** Number of mispredictions of each branch. */
   readonly mispredicted: Float64Array<ArrayBuffer>;
-  /** For each trace, the branch before it. */
+  /** For each straight run of code, the branch that led to it. */
   readonly before: Int32Array<ArrayBuffer>;
-  /** For each trace, the place of its last instruction. */
+  /** For each straight run of code, the place of its last instruction. */
   readonly until: Int32Array<ArrayBuffer>;
   /** Number of runs of each trace. */
   readonly ran: Float64Array<ArrayBuffer>;

@@ -64,8 +64,8 @@ export interface PtScriptOrder {
   /** Receives the text. */
   readonly write: (text: Uint8Array) => void;
   /**
-   * Writes other samples up to a line's time. It is called before the first line at or after the
-   * time (ns) that it returned last.
+   * Writes the recorded samples before `ns`, and returns the time (ns) of the next one. It is called
+   * again before the first line at or after that time.
    */
   readonly others: (ns: number) => number;
   /** Called with the number of bytes decoded since the last call. */

@@ -43,11 +43,11 @@ export const FlowEvent = {
   TRACESTOP: 17,
   /** A trigger fired at ip, or 0; payload as in the packet. */
   TRIG: 18,
-  /** A block of items begins; detail: its type. */
+  /** A block of PEBS items begins (BBP); detail: its type. */
   BLOCK_BEGIN: 19,
-  /** An item of a block; detail: its number, payload: its value. */
+  /** An item of a PEBS block (BIP); detail: its number, payload: its value. */
   BLOCK_ITEM: 20,
-  /** A block of items ends; ip: where, or 0. */
+  /** A PEBS block ends (BEP); ip: address, or 0. */
   BLOCK_END: 21,
   /** The mode of the code; detail: 64, 32 or 16. */
   MODE: 22,

@@ -197,7 +197,7 @@ export interface MwaitPacket {
 export interface PwrePacket {
   /** The name of the packet, as the SDM writes it. */
   readonly type: "PWRE";
-  /** Whether hardware, not an instruction, initiated the entry. */
+  /** Whether hardware, not an instruction, initiated the entry to a C-state. */
   readonly hardware: boolean;
   /** Resolved thread C-state: 0 is C1. */
   readonly cState: number;

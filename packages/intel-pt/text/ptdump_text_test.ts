@@ -79,7 +79,7 @@ Deno.test("ptdumpText: packets give lines in ptdump's columns", () => {
   }
 });
 
-Deno.test("ptdumpText: after an error, continues at a PSB, even if it has already begun", () => {
+Deno.test("ptdumpText: after an error, text continues at the next PSB, even if a packet contained its first bytes", () => {
   const stream = [0x04, 0x02, 0x03, ...PSB, 0xc9, 0x04, ...PSB];
   // The CBR contains the first two bytes of the PSB, whose rest is a bad packet.
   assertEquals(

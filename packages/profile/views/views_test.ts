@@ -78,7 +78,7 @@ Deno.test("pickSamples: rows give their columns, with time and CPU if there are 
   assertEquals("time" in pickSamples(made().samples, Int32Array.of(0)), false);
 });
 
-Deno.test("frameStacks: by function, by frame, by numbers and without what is inlined", () => {
+Deno.test("frameStacks: a stack gives a row for each function, frame or number, with and without inlined functions", () => {
   const profile = made();
   const names = functionNames(profile);
   const paths = (options: Parameters<typeof frameStacks>[1]) => {

@@ -127,7 +127,7 @@ Deno.test("CallLog: the time of a call is that in the part that counts; calls th
   assertEquals(ended(1, 0, 0).duration, 0);
 });
 
-Deno.test("CallLog: what was handed over is closed, and noted under its number", () => {
+Deno.test("CallLog: handing a thread over closes its calls, and keeps their sums under the number given", () => {
   for (const late of [false, true]) {
     let isKnown = !late;
     const own = new OwnSums();
@@ -150,7 +150,7 @@ Deno.test("CallLog: what was handed over is closed, and noted under its number",
   }
 });
 
-Deno.test("OwnSums: rows of a number add up, and begin at 0 under the next one", () => {
+Deno.test("OwnSums: sums of one owner add up, and those of the next owner begin at 0", () => {
   const own = new OwnSums();
   own.addOwn(500, 10, 1);
   own.addOwn(2, 3, 4);

@@ -39,7 +39,7 @@ interface PlacedImage {
   readonly image: MemoryImage;
   readonly low: number;
   readonly high: number;
-  /** Ranges by piece of the image and number of earlier changes. */
+  /** Ranges of code by key: the piece of the image, and how many changes of its bytes came before. */
   readonly ranges: Map<string, CodeRange>;
 }
 

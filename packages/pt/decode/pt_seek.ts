@@ -12,7 +12,7 @@ const PSB_PLUS = 256;
 
 /** A PSB with a time. */
 interface TimedPsb {
-  /** Offset in the stream, without overlaps of pieces. */
+  /** Offset of the PSB in bytes in its CPU's trace; bytes that two buffers share count once. */
   readonly at: number;
   /** Time in ns since the clock's origin. */
   readonly time: number;

@@ -105,7 +105,7 @@ Deno.test("PtTurns: turns end where the next one begins, the last one at the nex
   assertEquals([nextTurn(), turnEnd()], [Infinity, 372_000]);
 });
 
-Deno.test("PtTurns: a thread goes on where it left, if another one did not leave there", async () => {
+Deno.test("PtTurns: a thread continues at the address where it was switched out, unless another was switched out there", async () => {
   const switches = [[100_000, 8]] as const;
   // 7 continues at 1010, 8 at 1013.
   const one = await turnsOf({ packets: TWO, switches, left: { 8: 0x1013 } });
@@ -142,7 +142,7 @@ Deno.test("PtTurns: nothing is chosen at a packet that is no TIP.PGE ahead", asy
   assertEquals(resume(7), [undefined, false]);
 });
 
-Deno.test("PtTurns: a PIP packet of an unknown process is the thread's that runs at its place in the trace, and not certain", async () => {
+Deno.test("PtTurns: a PIP packet of an unknown process gives the thread that ran at that place in the trace, marked uncertain", async () => {
   const pip = (cr3: bigint): Packet => ({ type: "PIP", cr3, nr: false });
   const packets = [
     ...psb(0, 0x100cn),
@@ -156,7 +156,7 @@ Deno.test("PtTurns: a PIP packet of an unknown process is the thread's that runs
   assertEquals(found.resume(6), [8, false]);
 });
 
-Deno.test("snapshotTimes: of the buffer in most snapshots, in order; none without snapshots", async () => {
+Deno.test("snapshotTimes: the buffer with most snapshots gives the times, in order; no snapshots give none", async () => {
   const { trace } = await small({ cpus: [psb(0), psb(0)] });
   const { clock } = trace;
   const { aux } = trace;

@@ -139,7 +139,7 @@ export interface FunctionOptions {
   readonly latency?: boolean;
   /** Whether stacks of rows are shown as functions ({@link FunctionChains}). */
   readonly chains?: boolean;
-  /** Tests of commands, objects and functions by name. */
+  /** Keeps only samples whose command, object or function has one of these names. */
   readonly only?: NameFilter;
   /** Finds data types, if rows are data types. */
   readonly dataTypes?: Pick<DataTypes, "find">;

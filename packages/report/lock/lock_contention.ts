@@ -228,7 +228,7 @@ export class LockContention implements Consumer {
     return this.#lost?.total ?? 0;
   }
 
-  /** Finds the tracepoints. */
+  /** Finds the tracepoints of lock contention among the events. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#lost = new LostRecords(engine.reader);

@@ -76,7 +76,7 @@ async function fileOf(parts: readonly Uint8Array[]): Promise<Uint8Array> {
 
 const data = (seed: number, length: number) => Uint8Array.from({ length }, (_, i) => seed + i);
 
-Deno.test("streams by CPU and by thread, with pieces, gaps and flags", async () => {
+Deno.test("auxStreams: AUXTRACE records give a stream for each CPU or thread, with its pieces, gaps and flags", async () => {
   const one = { cpu: 1, tid: 7 };
   const thread = { cpu: -1, tid: 9, idx: 1 };
   const bytes = await fileOf([

@@ -64,7 +64,7 @@ Deno.test("threads that have a CPU are counted from records of switches, with an
   }
 });
 
-Deno.test("threads that have a CPU are counted from the tracepoint: those of the recording, not idle ones", async () => {
+Deno.test("Parallelism: sched_switch gives the number of recorded threads on a CPU, without idle tasks", async () => {
   const { found, parallelism } = await parallelismOf([
     { time: 90n, tid: 8, task: "eight" },
     { time: 100n, tid: 7, clock: 10n },

@@ -175,7 +175,7 @@ Deno.test("a file without rounds: the order is that of a stable sort, and what m
   }
 });
 
-Deno.test("looking ahead changes nothing where there are rounds", async () => {
+Deno.test("order: lookAhead changes nothing if the recording has FINISHED_ROUND records", async () => {
   const items: Item[] = [30n, 0n, 10n, "round", 20n, 40n, "round", 50n];
   assertEquals((await delivered(items, { lookAhead: 0 })).seen, model(items));
 });

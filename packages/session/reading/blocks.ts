@@ -46,7 +46,7 @@ function isWanted(
   return samples > 0 && (time === undefined || (youngest >= time[0] && oldest <= time[1]));
 }
 
-/** Reads blocks, one after the other, into one reused run. */
+/** Reads blocks one after the other into the same columns of records (`Run`), which each read overwrites. */
 export class BlockReader {
   readonly #reader: PerfDataReader;
   readonly #run = new Run();

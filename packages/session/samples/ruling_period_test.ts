@@ -26,7 +26,7 @@ Deno.test("ruling period: periods of tracepoints may be of any size", () => {
   assertMatch(rulingPeriodText(broken, new PerfEvent(emptyAttr(), [])) ?? "", /^one of/);
 });
 
-Deno.test("ruling period: the largest of two threads is the larger one", () => {
+Deno.test("ruling period: parts of two workers give the larger of their largest periods", () => {
   const [first, second] = [new LargestPeriods(), new LargestPeriods()];
   for (const [event, period] of [[0, 5], [2, 7], [2, 6]] as const) first.see(event, period);
   for (const [event, period] of [[0, 9], [1, 1]] as const) second.see(event, period);

@@ -22,7 +22,7 @@ const MOST_ROUNDS = 8;
 /** An entry whose parents are wanted, or a parent. */
 interface Entry {
   readonly unit: Unit;
-  /** Position in the unit. */
+  /** Offset of the entry in bytes from the start of its unit. */
   readonly at: number;
   /** The parent; `null` at the top level, `undefined` before it is known. */
   parent: Entry | null | undefined;

@@ -121,7 +121,7 @@ export interface JitCodeUnwindingInfo extends JitRecordPrefix {
 
 /** A record of an unknown type. */
 export interface JitUnknownRecord extends JitRecordPrefix {
-  /** Always −1; the type is in `type`. */
+  /** −1 instead of a known record id; `type` has the id in the file. */
   readonly id: -1;
   /** The unknown type. */
   readonly type: number;
