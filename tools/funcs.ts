@@ -1,3 +1,5 @@
+// One module, since recordings, tables, profiles of other tools and Intel PT give the same rows, by one
+// reading of the flags.
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { collect } from "@perfdata/perfdata/collect";
 import { trustLines } from "@perfdata/report/trust";

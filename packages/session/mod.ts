@@ -20,12 +20,8 @@ export { EventNames } from "./events/event_names.ts";
 export { recordedFeatures } from "./events/recorded_features.ts";
 export { isLastFeature, type StreamFeature, streamFeature } from "./events/stream_feature.ts";
 export { type FieldPlace, type Tracepoint, Tracepoints } from "./events/tracepoints.ts";
-export {
-  type Applied,
-  History,
-  type HistoryIndex,
-  type HistoryOptions,
-} from "./history/history.ts";
+export { History } from "./history/history.ts";
+export type { Applied, HistoryIndex, HistoryOptions } from "./history/history_keeper.ts";
 export type { MachineLog } from "./history/machine_log.ts";
 export { KeptRecords, type KeptRecordsPart } from "./index/kept_records.ts";
 export { Moments, type MomentsPart, stepOf } from "./index/moments.ts";

@@ -1,3 +1,5 @@
+// One module, since a row is judged by its counts, by the spread of its side, and by the names that moved
+// between the sides: all of them are sums over the same recordings.
 import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import {
   frameStacks,

@@ -1,3 +1,5 @@
+// One module, since all rows are made in one pass over the sums of samples: filters, keys, stacks and
+// totals use the same numbers of entries.
 import { enlarge, floatAt, groupBy, intAt, numberAt } from "@perfdata/format/bytes";
 import {
   type EventTotal,

@@ -1,3 +1,5 @@
+// One module, since lines, accesses and their sums are columns that refer to each other by number, and
+// parts of other threads are joined by these numbers.
 import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import { enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE, PERF_SAMPLE_DATA_SRC } from "@perfdata/format/constants";

@@ -1,6 +1,7 @@
 import type { PerfDataReader } from "@perfdata/format/records";
 import { EventNames } from "../events/event_names.ts";
-import { type Applied, History, type HistoryIndex } from "../history/history.ts";
+import { History } from "../history/history.ts";
+import type { Applied, HistoryIndex } from "../history/history_keeper.ts";
 import type { RecordingIndex } from "../index/recording_index.ts";
 import { Machine } from "../machine/machine.ts";
 import type { NameTable } from "../machine/machine_names.ts";

@@ -2,7 +2,7 @@ import type { Diagnostics } from "@perfdata/format/bytes";
 import type { PerfDataReader } from "@perfdata/format/records";
 import { Engine, historyOf } from "../engine/engine.ts";
 import { EventNames } from "../events/event_names.ts";
-import type { Applied, HistoryIndex } from "../history/history.ts";
+import type { Applied, HistoryIndex } from "../history/history_keeper.ts";
 import { KeptRecords } from "../index/kept_records.ts";
 import type { HistoryPart } from "../index/recording_index.ts";
 import { Rounds } from "../index/rounds.ts";

@@ -3,7 +3,7 @@ import type { PerfDataReader } from "@perfdata/format/records";
 import type { Consumer } from "../engine/engine_consumer.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/engine_options.ts";
-import type { Applied, HistoryIndex } from "../history/history.ts";
+import type { Applied, HistoryIndex } from "../history/history_keeper.ts";
 import { openPass, type Pass } from "../engine/pass.ts";
 import type { Rounds } from "../index/rounds.ts";
 import type { Window } from "../windows/plan.ts";

@@ -1,5 +1,13 @@
-import { byteAt, type ByteSink, intAt, numberAt } from "@perfdata/format/bytes";
+import { type ByteSink, intAt, numberAt } from "@perfdata/format/bytes";
 import type { Column, ColumnValues, RowColumns, RowSink, Table } from "../schema/column_types.ts";
+import {
+  type Bounds,
+  codedBounds,
+  intBounds,
+  putWord,
+  textBounds,
+  wordBounds,
+} from "./column_bounds.ts";
 import { bitWidth, PageBytes, putHybrid } from "./levels.ts";
 import { ThriftWriter } from "./thrift.ts";
 import { codedWords } from "./word_dictionary.ts";
@@ -28,21 +36,12 @@ const DICTIONARY_PAGE = 2;
 
 /** Number of rows in a page, the unit that readers skip or decode. */
 const PAGE_ROWS = 1 << 17;
-/** Maximum length of a text in statistics. A reader needs no more to skip a group. */
-const MOST_OF_A_BOUND = 64;
-
 /** Options of {@link ParquetFile}. */
 export interface ParquetOptions {
   /** Compresses bytes to a zstd frame; without it, pages are not compressed. */
   readonly compress?: ((bytes: Uint8Array) => Uint8Array) | undefined;
   /** Key-value pairs for the footer. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-}
-
-/** Minimum and maximum, each as the bytes of a value. */
-interface Bounds {
-  readonly min: Uint8Array;
-  readonly max: Uint8Array;
 }
 
 /** A written column of a group. */
@@ -539,14 +538,6 @@ function putText(page: PageBytes, bytes: Uint8Array): void {
   page.add(bytes);
 }
 
-function putWord(bytes: Uint8Array, p: number, word: number): number {
-  bytes[p] = word;
-  bytes[p + 1] = word >>> 8;
-  bytes[p + 2] = word >>> 16;
-  bytes[p + 3] = word >>> 24;
-  return p + 4;
-}
-
 /** Sets the codes of rows without a value to -1. */
 function masked(codes: Int32Array, valid: Uint8Array): Int32Array {
   for (let i = 0; i < codes.length; i++) if (valid[i] === 0) codes[i] = -1;
@@ -572,108 +563,4 @@ function packedCodes(
     codes: packed,
     before: (row) => row === count ? at : numberAt(starts, row / PAGE_ROWS),
   };
-}
-
-function wordBytes(lo: number, hi: number): Uint8Array {
-  const bytes = new Uint8Array(8);
-  putWord(bytes, putWord(bytes, 0, lo), hi);
-  return bytes;
-}
-
-/** Minimum and maximum of signed 64-bit numbers. */
-class WordBounds {
-  #minLo = 0;
-  #minHi = 0;
-  #maxLo = 0;
-  #maxHi = 0;
-  #hasValue = false;
-
-  add(lo: number, hi: number): void {
-    const low = lo >>> 0;
-    if (!this.#hasValue || hi < this.#minHi || hi === this.#minHi && low < this.#minLo) {
-      this.#minHi = hi;
-      this.#minLo = low;
-    }
-    if (!this.#hasValue || hi > this.#maxHi || hi === this.#maxHi && low > this.#maxLo) {
-      this.#maxHi = hi;
-      this.#maxLo = low;
-    }
-    this.#hasValue = true;
-  }
-
-  bounds(): Bounds | undefined {
-    if (!this.#hasValue) return undefined;
-    return {
-      min: wordBytes(this.#minLo, this.#minHi),
-      max: wordBytes(this.#maxLo, this.#maxHi),
-    };
-  }
-}
-
-function wordBounds(
-  words: Int32Array,
-  count: number,
-  valid: Uint8Array | undefined,
-): Bounds | undefined {
-  const all = new WordBounds();
-  for (let i = 0; i < count; i++) {
-    if (valid !== undefined && valid[i] === 0) continue;
-    all.add(intAt(words, 2 * i), intAt(words, 2 * i + 1));
-  }
-  return all.bounds();
-}
-
-function codedBounds(codes: Int32Array, dictionary: Int32Array): Bounds | undefined {
-  const all = new WordBounds();
-  const isUsed = new Uint8Array(dictionary.length / 2);
-  for (const code of codes) isUsed[code] = 1;
-  for (let code = 0; code < isUsed.length; code++) {
-    if (isUsed[code] === 0) continue;
-    all.add(intAt(dictionary, 2 * code), intAt(dictionary, 2 * code + 1));
-  }
-  return all.bounds();
-}
-
-function intBounds(
-  ints: Int32Array,
-  count: number,
-  valid: Uint8Array | undefined,
-): Bounds | undefined {
-  let [min, max] = [Infinity, -Infinity];
-  for (let i = 0; i < count; i++) {
-    if (valid !== undefined && valid[i] === 0) continue;
-    const value = intAt(ints, i);
-    if (value < min) min = value;
-    if (value > max) max = value;
-  }
-  if (min > max) return undefined;
-  const bytes = (value: number): Uint8Array => {
-    const four = new Uint8Array(4);
-    putWord(four, 0, value);
-    return four;
-  };
-  return { min: bytes(min), max: bytes(max) };
-}
-
-/** Returns the bounds of texts in byte order; `undefined` for long texts, which would have to be cut. */
-function textBounds(texts: readonly Uint8Array[], codes: Int32Array): Bounds | undefined {
-  const isUsed = new Uint8Array(texts.length);
-  for (const code of codes) isUsed[code] = 1;
-  let min: Uint8Array | undefined;
-  let max: Uint8Array | undefined;
-  for (const [code, text] of texts.entries()) {
-    if (isUsed[code] === 0) continue;
-    if (min === undefined || isLess(text, min)) min = text;
-    if (max === undefined || isLess(max, text)) max = text;
-  }
-  if (min === undefined || max === undefined) return undefined;
-  return Math.max(min.length, max.length) > MOST_OF_A_BOUND ? undefined : { min, max };
-}
-
-function isLess(a: Uint8Array, b: Uint8Array): boolean {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    if (a[i] !== b[i]) return byteAt(a, i) < byteAt(b, i);
-  }
-  return a.length < b.length;
 }
