@@ -43,7 +43,6 @@ interface Waiting {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 const MARKER = encoder.encode("null");
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
@@ -243,18 +242,22 @@ export class RecordMore {
     });
   }
 
-  #named(places: SamplePlaces): Members {
-    const text = new TextBuffer(1024);
-    this.#putNames(text, places);
-    // Texts and lists of them only: they come out as they went in.
-    const styled = decoder.decode(text.bytes.subarray(1, text.length));
-    const object = this.#isCsv ? styled.replaceAll('""', '"') : styled;
-    return Object.entries(JSON.parse(`{${object}}`))
-      .map(([name, json]) => [name, JSON.stringify(json)]);
+  #named({ own, chain, first, end, exact }: SamplePlaces): Members {
+    const members = own < 0 ? [] : this.#members(own, true);
+    if (chain === undefined) return members;
+    const frames: string[] = [];
+    for (let i = first; i < end; i++) {
+      const place = intAt(chain, i);
+      const isExact = place === own || i >= exact;
+      frames.push(place < 0 ? "null" : `{${jsonMembers(this.#members(place, isExact))}}`);
+    }
+    return [...members, ["callchain_symbols", `[${frames.join(",")}]`]];
   }
 
   #putNames(out: TextBuffer, { own, chain, first, end, exact }: SamplePlaces): void {
-    if (own >= 0) append(out, this.#ips[own] ??= this.#styled(`,${this.#text(own, true)}`));
+    if (own >= 0) {
+      append(out, this.#ips[own] ??= this.#styled(`,${jsonMembers(this.#members(own, true))}`));
+    }
     if (chain === undefined) return;
     append(out, this.#chain);
     for (let i = first; i < end; i++) {
@@ -263,7 +266,7 @@ export class RecordMore {
       if (place >= 0) {
         const isExact = place === own || i >= exact;
         const kept = isExact ? this.#frames : this.#returns;
-        text = kept[place] ??= this.#styled(`{${this.#text(place, isExact)}}`);
+        text = kept[place] ??= this.#styled(`{${jsonMembers(this.#members(place, isExact))}}`);
       }
       append(out, text);
       out.bytes[out.length++] = COMMA;
@@ -273,26 +276,35 @@ export class RecordMore {
   }
 
   /** The members of an address; for a return address, with the line of the call. */
-  #text(place: number, isExact: boolean): string {
+  #members(place: number, isExact: boolean): Members {
     const symbols = this.#symbols as RecordSymbols;
     const symbol = symbols.symbol(place);
     const { dso, name, offset, verified } = symbol;
-    const json = (text: string | undefined) => text === undefined ? "null" : JSON.stringify(text);
-    const symoff = offset === undefined ? "null" : `"0x${offset.toString(16)}"`;
-    let text = `"sym":${json(name)},"symoff":${symoff},"dso":${json(dso)}`;
-    if (!verified) text += `,"verified":false`;
     const { srcline, inlined } = isExact ? symbol : symbols.caller(place);
-    const where = (line: string | undefined) =>
-      line === undefined ? "" : `,"srcline":${json(line)}`;
-    text += where(srcline);
+    const members: Members = [
+      ["sym", jsonOf(name)],
+      ["symoff", offset === undefined ? "null" : `"0x${offset.toString(16)}"`],
+      ["dso", jsonOf(dso)],
+    ];
+    if (!verified) members.push(["verified", "false"]);
+    if (srcline !== undefined) members.push(["srcline", jsonOf(srcline)]);
     if (inlined.length > 0) {
-      const functions = inlined.map((frame) =>
-        `{"sym":${json(frame.name)}${where(frame.srcline)}}`
-      );
-      text += `,"inlined":[${functions.join(",")}]`;
+      const functions = inlined.map(({ name, srcline }) => {
+        const line: Members = srcline === undefined ? [] : [["srcline", jsonOf(srcline)]];
+        return `{${jsonMembers([["sym", jsonOf(name)], ...line])}}`;
+      });
+      members.push(["inlined", `[${functions.join(",")}]`]);
     }
-    return text;
+    return members;
   }
+}
+
+function jsonOf(text: string | undefined): string {
+  return text === undefined ? "null" : JSON.stringify(text);
+}
+
+function jsonMembers(members: Members): string {
+  return members.map(([name, json]) => `"${name}":${json}`).join(",");
 }
 
 /** Appends bytes, and makes room for one more. */
