@@ -1,4 +1,4 @@
-import { isRandomAccess, type RandomAccessSource, type SyncSource } from "@perfdata/format/bytes";
+import type { RandomAccessSource, SyncSource } from "@perfdata/format/bytes";
 import { directorySource, expandedStream, fileCompression } from "@perfdata/format/records";
 import {
   bundledText,
@@ -11,6 +11,7 @@ import { fileKind } from "@perfdata/format/constants";
 import { IMPORTED_KIND_BYTES, type ImportedKind, importedKind } from "@perfdata/profile";
 import { checkRange, SymbolsError } from "@perfdata/symbols/resolver";
 import type { CodeFiles } from "@perfdata/session/code";
+import { readAhead } from "./read_ahead.ts";
 
 /** Maximum size of an inflated file. */
 const MOST_EXPANDED = 2 ** 32;
@@ -23,8 +24,8 @@ declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
 }
 
-/** Creates a source for a dropped file, which reads pieces on demand. */
-export function fileSource(blob: Blob): SyncSource {
+/** Creates a synchronous source for a dropped file, whose reads wait for the browser. */
+function fileSource(blob: Blob): SyncSource {
   const reader = new FileReaderSync();
   return {
     size: blob.size,
@@ -154,7 +155,7 @@ async function expanded(file: File): Promise<{ readonly name: string; readonly b
   const compression = fileCompression(start);
   // Kernel modules stay compressed; the symbol reader decompresses them.
   if (compression === undefined || /\.ko\./.test(file.name)) return { name: file.name, blob: file };
-  const stream = await expandedStream(fileSource(file), compression);
+  const stream = await expandedStream(readAhead(file), compression);
   // A Response would report every error in the stream as "Failed to fetch".
   const parts: Blob[] = [];
   let size = 0;
@@ -208,12 +209,9 @@ function buildIdOf(blob: Blob): string {
 
 /** Creates the source of the recording. */
 export function recordingSource({ recording, parts }: Dropped): RandomAccessSource {
-  const source = fileSource(recording);
-  const joined = parts.length === 0 ? source : directorySource(source, parts.map(fileSource));
-  if (!isRandomAccess(joined)) {
-    throw new TypeError("a recording that was dropped can be read anywhere");
-  }
-  return joined;
+  return parts.length === 0
+    ? readAhead(recording)
+    : directorySource(fileSource(recording), parts.map(fileSource));
 }
 
 /** Returns the lookup of symbol files: by build id, else by the last part of the path. */

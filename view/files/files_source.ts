@@ -28,13 +28,13 @@ import { type ViewSource, withoutRecords } from "../worker/worker_source.ts";
 import {
   type Dropped,
   droppedCode,
-  fileSource,
   openBundle,
   recordingSource,
   sourceLines,
   symbolFiles,
   takeFiles,
 } from "./dropped_files.ts";
+import { readAhead } from "./read_ahead.ts";
 
 /** Time in ms between two turns of the event loop, which take 4 ms each in a browser. */
 const HELD_MS = 100;
@@ -222,7 +222,7 @@ async function importedOf(
   progress: (state: ProgressState) => void,
 ): Promise<ViewProfile> {
   if (weight !== "period") throw new Error(`${name} is a profile of another tool: only samples`);
-  const source = new EventLoopTurns(undefined, HELD_MS).source(fileSource(recording));
+  const source = new EventLoopTurns(undefined, HELD_MS).source(readAhead(recording));
   const steps = new ProgressSteps(progress);
   const profile = await importProfile(kind, source, {
     title: name,
