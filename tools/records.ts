@@ -61,6 +61,8 @@ const FLAGS = {
   "--order ORDER": `file (default), as they are in the file, or time, as perf delivers them;
     samples then have the name of their thread`,
   "--csv": "print CSV instead",
+  "--fields": `add the fields of tracepoints, as an object by name: those of their recorded format,
+    and those that user events with EventHeader describe`,
   "--u64 FORM": `string: print 64-bit integers other than addresses in quotes, for consumers that
     lose digits of large numbers (default: number)`,
   "--symbols [FILE]": `add function names, from this machine or from a bundle that "perfdata
@@ -127,6 +129,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     diagnostics: complaints.take,
     inflate: !on["no-inflate"],
     stitchLbr: on["stitch-lbr"],
+    fields: on.fields,
   });
   const source = about(file, () => openSource(file));
   const reader = await aboutAsync(
@@ -148,7 +151,7 @@ async function run(flags: RecordsFlags): Promise<number> {
     ? given({ ...names, ...await aboutAsync(file, () => sampleFilter(flags, reader)) })
     : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
-  const { engine, count } = await recordsFile(reader, file, textJobs(jobs, reader), {
+  const { engine, count, cut } = await recordsFile(reader, file, textJobs(jobs, reader), {
     ...options,
     ...given({
       filter,
@@ -163,6 +166,14 @@ async function run(flags: RecordsFlags): Promise<number> {
   if (count === 0 && value.limit !== "0" && (isChosen || (type ?? from) !== undefined)) {
     const why = await whyNothing(file, { ...givenFilters(flags), event, type, from }, names);
     complain(`records: ${file}: no records: ${why}`);
+  }
+  if (cut > 0) {
+    complain(`records: ${file}: ${cut} samples of tracepoints have no fields: their data are cut`);
+  }
+  if (on.fields && await engine.described.tracing() === undefined) {
+    complain(
+      `records: ${file}: no fields: the recording has no formats of tracepoints (TRACING_DATA)`,
+    );
   }
   if (bundled !== undefined) reportUnnamed("records", symbols ?? "", bundled);
   lookUps?.report(engine, on.unwind);

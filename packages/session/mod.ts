@@ -19,6 +19,7 @@ export {
 export { EventNames } from "./events/event_names.ts";
 export { recordedFeatures } from "./events/recorded_features.ts";
 export { isLastFeature, type StreamFeature, streamFeature } from "./events/stream_feature.ts";
+export { TracepointJson } from "./events/tracepoint_json.ts";
 export { type FieldPlace, type Tracepoint, Tracepoints } from "./events/tracepoints.ts";
 export { History } from "./history/history.ts";
 export type { Applied, HistoryIndex, HistoryOptions } from "./history/history_keeper.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Feature } from "@perfdata/format/features";
 import { TRACING_DATA } from "../../fixtures/stepped/sched_switch.ts";
 import { ptAttr, SAMPLE_TYPE } from "../../fixtures/synthesize/pt_parts.ts";
-import { asFile, type Item } from "../../fixtures/synthesize/recording.ts";
+import { asFile, asPipe, type Item } from "../../fixtures/synthesize/recording.ts";
 import { ignored } from "../support/ignored.ts";
 import { noPerf, perfText } from "../support/perf.ts";
 import { inFolder, tool } from "../support/tool.ts";
@@ -45,7 +45,7 @@ function request(url: string, bytes: bigint): Uint8Array {
   return Uint8Array.from([...data, ...Array((12 - data.length % 8) % 8).fill(0)]);
 }
 
-async function recording(): Promise<Uint8Array> {
+async function recording(write = asFile): Promise<Uint8Array> {
   const tracing = {
     ...TRACING_DATA,
     value: {
@@ -69,7 +69,7 @@ async function recording(): Promise<Uint8Array> {
     ...{ type: 2, config: BigInt(ID), sample_period: 1n },
     sample_type: SAMPLE_TYPE | 0x400n,
   });
-  return await asFile({ events: [{ attr, ids: [1n] }], items, features: [tracing] }, true);
+  return await write({ events: [{ attr, ids: [1n] }], items, features: [tracing] }, true);
 }
 
 const DECODED = [
@@ -89,6 +89,45 @@ Deno.test("user events: script and funcs --sort trace print the fields that even
     }
     const rows = await tool("funcs", ["--sort", "trace", "--json", `${folder}/perf.data`]);
     for (const text of DECODED) assertStringIncludes(rows.out, JSON.stringify(text).slice(1, -1));
+  }));
+
+Deno.test("user events: records --fields and tables have the fields that events describe", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/perf.data`;
+    Deno.writeFileSync(path, await recording());
+    const common = { eventheader_flags: 7, version: 0, id: 0, tag: 0, opcode: 0, level: 5 };
+    const fieldsOf = (url: string, bytes: string) =>
+      `${JSON.stringify({ ...common, eventheader_name: "Request" }).slice(0, -1)},` +
+      `"eventheader_fields":{"url":"${url}","bytes":${bytes}}}`;
+    const expected = [fieldsOf("/", "7"), fieldsOf("/a b", "18446744073709551615")];
+    for (const order of ["file", "time"]) {
+      const flags = ["--fields", "--order", order, "--type", "SAMPLE"];
+      const { out, err, code } = await tool("records", [...flags, path]);
+      assertEquals(code, 0, err);
+      const comm = order === "time" ? ',"comm":null' : "";
+      const ends = out.trimEnd().split("\n").map((line) => line.slice(line.indexOf(',"fields"')));
+      assertEquals(ends, expected.map((fields) => `,"fields":${fields}${comm}}`));
+      const csv = await tool("records", [...flags, "--csv", path]);
+      assertStringIncludes(csv.out, `,""fields"":${expected[1]?.replaceAll('"', '""')}`);
+      const without = await tool("records", flags.slice(1).concat(path));
+      assertEquals(
+        out,
+        without.out.trimEnd().split("\n").map((line, i) =>
+          comm === ""
+            ? `${line.slice(0, -1)},"fields":${expected[i]}}\n`
+            : line.replace(comm, () => `,"fields":${expected[i]}${comm}`) + "\n"
+        ).join(""),
+      );
+    }
+    const flags = ["--fields", "--type", "SAMPLE", "-"];
+    const piped = await tool("records", flags, { input: await recording(asPipe) });
+    for (const fields of expected) assertStringIncludes(piped.out, `,"fields":${fields}}\n`);
+    const tables = await tool("export", ["arrow", "-o", `${folder}/t`, path]);
+    assertEquals(tables.code, 0, tables.err);
+    const [file] = [...Deno.readDirSync(`${folder}/t/tracepoints`)];
+    const table = Deno.readFileSync(`${folder}/t/tracepoints/${file?.name}`);
+    const text = new TextDecoder().decode(table);
+    for (const fields of expected) assertStringIncludes(text, fields);
   }));
 
 Deno.test(

@@ -63,10 +63,10 @@ export interface PlanOf {
   readonly misc: number;
   readonly style: LineStyle;
   /**
-   * Whether members follow the sample's own, so that its line ends with the opening of the thread's
-   * name.
+   * Name of a member that follows the sample's own, with which its line ends; `undefined` if the
+   * line is whole.
    */
-  readonly more: boolean;
+  readonly next: string | undefined;
   /** The whole stack that replaces call chains and stack copies. */
   readonly stack?: Stack | undefined;
 }
@@ -93,7 +93,7 @@ export class LinePlan {
   #ratio = 2;
 
   private constructor({ type, name, body }: RecordDeclaration<string, unknown>, about: PlanOf) {
-    const { event, eventName, misc, style, more } = this.#of = about;
+    const { event, eventName, misc, style, next } = this.#of = about;
     const isSample = type === PERF_RECORD_SAMPLE;
     const codec = specialized(body, {
       ...(event === undefined ? {} : { attr: event.attr, arch: event.arch }),
@@ -130,7 +130,7 @@ export class LinePlan {
       line.member("body");
       this.#struct(codec, "", placeOf);
     }
-    this.#end = (more && isSample ? line.member("comm") : line.finish()).piece();
+    this.#end = (next === undefined || !isSample ? line.finish() : line.member(next)).piece();
   }
 
   /** Creates the plan of a declaration; `undefined` if each record has to be decoded. */

@@ -38,6 +38,11 @@ export interface RecordsOptions {
    */
   readonly order?: "file" | "time";
   /**
+   * Whether samples of tracepoints whose format is recorded have `fields`, an object of their
+   * fields: see `TracepointFields`.
+   */
+  readonly fields?: boolean;
+  /**
    * Whether records in COMPRESSED records are written in their place; default true, and always true
    * in time order.
    */

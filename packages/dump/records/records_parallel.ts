@@ -30,6 +30,8 @@ export interface WrittenRecords {
   readonly engine: Engine;
   /** Number of records. */
   readonly count: number;
+  /** Samples of tracepoints without `fields`, since their data end before. */
+  readonly cut: number;
 }
 
 /** Record types that change the meaning of later records. */
@@ -65,7 +67,7 @@ export async function recordsFile(
     : undefined;
   if (written !== undefined) return written;
   const text = new RecordsText(reader, writeStdout, wish);
-  return { engine: await text.run(), count: text.count };
+  return { engine: await text.run(), count: text.count, cut: text.cut };
 }
 
 /**
@@ -105,9 +107,9 @@ export async function recordsByWindows(
     diagnostics: options.diagnostics ?? fail,
   });
   if (made === undefined) return undefined;
-  const { count, asked } = (made.consumer as RecordsText).part();
+  const { count, cut, asked } = (made.consumer as RecordsText).part();
   if (asked !== undefined) askAgain(options.filter ?? {}, asked);
-  return { engine: made.engine, count };
+  return { engine: made.engine, count, cut };
 }
 
 function fail(error: Error): never {
@@ -116,7 +118,7 @@ function fail(error: Error): never {
 
 /** Input of another thread; `undefined` if a single thread has to be used. */
 function aboutOf(
-  { format, u64, types, from, order, filter, limit, symbols, unwind }: RecordsOptions,
+  { format, u64, types, from, order, fields, filter, limit, symbols, unwind }: RecordsOptions,
 ): RecordsAbout | undefined {
   if ((limit ?? symbols ?? unwind) !== undefined) return undefined;
   const { event, comm, dso, symbol: _, ...numbers } = filter ?? {};
@@ -128,6 +130,7 @@ function aboutOf(
     types,
     from,
     order,
+    fields,
     ...(filter === undefined ? {} : { filter: numbers }),
     ...((event ?? comm ?? dso) === undefined ? {} : { words }),
   };

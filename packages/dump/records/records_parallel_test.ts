@@ -42,6 +42,7 @@ const WISHES: readonly RecordsOptions[] = [
   { format: "csv", order: "time", types: new Set(["SAMPLE", "COMM"]) },
   { inflate: false, from: 5000 },
   { order: "time", filter: { cpus: new Set([0]) } },
+  { fields: true },
   { filter: { comm: words(/[a-h]/) } },
   { format: "csv", filter: { dso: words(/k|lib/), tids: new Set(Array(1 << 15).keys()) } },
   { filter: { event: words(/c/), comm: words(/[^s]/), dso: words(/e/) } },

@@ -1,5 +1,5 @@
 import { intAt } from "@perfdata/format/bytes";
-import type { Engine, Run } from "@perfdata/session";
+import { type Engine, type Run, TracepointJson } from "@perfdata/session";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import type { RecordChoice } from "./records_choice.ts";
@@ -47,10 +47,26 @@ const MARKER = encoder.encode("null");
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
+/** The members that {@linkcode RecordMore} adds, and the style of lines. */
+export interface MoreOptions {
+  /** Whether samples get the name of their thread, which needs the machine's state. */
+  readonly comm: boolean;
+  /** Whether samples of tracepoints get their fields. */
+  readonly fields: boolean;
+  /** Names of addresses. */
+  readonly symbols: RecordSymbols | undefined;
+  /** Whether whole stacks replace call chains. */
+  readonly joined: boolean;
+  /** Whether lines are CSV rows, which have the members in their last cell. */
+  readonly isCsv: boolean;
+  /** The filter by function. */
+  readonly choice: RecordChoice | undefined;
+}
+
 /**
- * Writes the members of a line that are not in the sample: the thread's name, and the symbols of
- * its addresses. If symbols are looked up in files, lines wait until those of a batch are looked up
- * together.
+ * Writes the members of a line that are not in the sample: the fields of a tracepoint, the thread's
+ * name, and the symbols of its addresses. If symbols are looked up in files, lines wait until those
+ * of a batch are looked up together.
  */
 export class RecordMore {
   readonly #symbols: RecordSymbols | undefined;
@@ -65,30 +81,37 @@ export class RecordMore {
   readonly #frames: (Uint8Array | undefined)[] = [];
   readonly #returns: (Uint8Array | undefined)[] = [];
   readonly #isCsv: boolean;
+  readonly #withComm: boolean;
+  readonly #withFields: boolean;
+  #fields: TracepointJson | undefined;
+  readonly #commName: Uint8Array;
   readonly #chain: Uint8Array;
   readonly #end: Uint8Array;
   #waiting: Waiting[] = [];
   #spare: TextBuffer | undefined;
 
-  /**
-   * Creates the writer of the names that `symbols` has.
-   *
-   * @param joined Whether whole stacks replace call chains.
-   * @param isCsv Whether lines are CSV rows, which have the members in their last cell.
-   * @param choice The filter by function.
-   */
-  constructor(
-    symbols: RecordSymbols | undefined,
-    joined: boolean,
-    isCsv: boolean,
-    choice?: RecordChoice,
-  ) {
+  /** Creates the writer. */
+  constructor({ comm, fields, symbols, joined, isCsv, choice }: MoreOptions) {
+    this.#withComm = comm;
+    this.#withFields = fields;
     this.#isCsv = isCsv;
+    this.#commName = this.#styled(',"comm":');
     this.#chain = this.#styled(',"callchain_symbols":[');
     this.#end = encoder.encode(isCsv ? '}"\r\n' : "}\n");
     this.#symbols = symbols;
     this.#joined = joined;
     this.#choice = choice;
+  }
+
+  /** Name of the first member that it adds to an event's samples; `undefined` if there is none. */
+  firstOf(event: number): "fields" | "comm" | undefined {
+    if (this.#fields?.has(event) === true) return "fields";
+    return this.#withComm ? "comm" : undefined;
+  }
+
+  /** Samples of tracepoints whose data end before their fields do. */
+  get cut(): number {
+    return this.#fields?.damaged ?? 0;
   }
 
   /**
@@ -112,10 +135,16 @@ export class RecordMore {
   }
 
   /** Sets the engine of the rows. */
-  start(engine: Engine): void {
+  async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#nameOf = (comm) => engine.names.text(comm);
     this.#symbols?.start(engine);
+    if (this.#withFields) this.#fields = await TracepointJson.open(engine);
+  }
+
+  /** Reads the formats of tracepoints that arrived in a stream. */
+  async described(): Promise<void> {
+    await this.#fields?.learn();
   }
 
   #styled(json: string): Uint8Array {
@@ -123,12 +152,18 @@ export class RecordMore {
   }
 
   /**
-   * Writes a sample's thread name and symbols and the end of its line, or lets the line wait.
+   * Writes a sample's members and the end of its line, or lets the line wait. The line ends with
+   * the name of the first member: see {@link RecordMore.firstOf}.
    *
    * @param start Start of the line.
    */
   put(out: TextBuffer, run: Run, row: number, start: number): void {
-    append(out, this.#comm(intAt(run.comm, row)));
+    const hasFields = this.#fields?.has(intAt(run.event, row)) === true;
+    if (hasFields) append(out, this.#styled(this.#fields?.of(run, row) ?? "null"));
+    if (this.#withComm) {
+      if (hasFields) append(out, this.#commName);
+      append(out, this.#comm(intAt(run.comm, row)));
+    }
     if (this.#symbols !== undefined && intAt(run.thread, row) >= 0) {
       const places = this.#placesOf(run, row);
       if (this.waits) this.#wait(out, places, start, undefined);
@@ -143,7 +178,10 @@ export class RecordMore {
    * @returns False if the line waits, and must not be written yet.
    */
   add(out: TextBuffer, members: Members, run: Run, row: number): boolean {
-    members.push(["comm", this.#commJson(intAt(run.comm, row))]);
+    if (this.#fields?.has(intAt(run.event, row)) === true) {
+      members.push(["fields", this.#fields.of(run, row) ?? "null"]);
+    }
+    if (this.#withComm) members.push(["comm", this.#commJson(intAt(run.comm, row))]);
     if (this.#symbols === undefined || intAt(run.thread, row) < 0) return true;
     const places = this.#placesOf(run, row);
     if (this.waits) this.#wait(out, places, out.length, members);

@@ -49,16 +49,20 @@ const WANTED = 1;
 const UNWANTED = 2;
 
 /** The options that can be sent to another thread. */
-export type RecordsAbout = Pick<RecordsOptions, "format" | "u64" | "types" | "from" | "order"> & {
-  readonly filter?: RecordFilter | undefined;
-  /** Filters by name. */
-  readonly words?: FilterWords | undefined;
-};
+export type RecordsAbout =
+  & Pick<RecordsOptions, "format" | "u64" | "types" | "from" | "order" | "fields">
+  & {
+    readonly filter?: RecordFilter | undefined;
+    /** Filters by name. */
+    readonly words?: FilterWords | undefined;
+  };
 
 /** Result of another thread. */
 export interface RecordsPart {
   /** Number of lines. */
   readonly count: number;
+  /** Samples of tracepoints without fields, since their data end before. */
+  readonly cut: number;
   /** Names that its filters tested. */
   readonly asked: AskedNames | undefined;
 }
@@ -112,6 +116,8 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   #left: number;
   /** Number of written lines. */
   count: number = 0;
+  /** Samples of tracepoints whose data end before their fields do, in other threads. */
+  #cutElsewhere = 0;
   #engine: Engine | undefined;
   /** The filters that another thread sent. */
   readonly #sent: SentFilters | undefined;
@@ -143,7 +149,10 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (choice?.bySymbol === true && options.symbols === undefined) {
       throw new TypeError("records: a filter by function needs symbols");
     }
-    this.#more = machine ? new RecordMore(symbols, joined, isCsv, choice) : undefined;
+    const { fields = false } = options;
+    this.#more = machine || fields
+      ? new RecordMore({ comm: machine, fields, symbols, joined, isCsv, choice })
+      : undefined;
     const places = resolves || choice?.byPlace === true;
     this.needs = { machine, places, chains: resolves, joined };
     this.#first = options.from ?? 0;
@@ -192,11 +201,16 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     return wanted;
   }
 
-  start(engine: Engine): void {
+  async start(engine: Engine): Promise<void> {
     this.#engine = engine;
-    this.#more?.start(engine);
     this.#choice?.start(engine);
     this.#names = engine.eventNames;
+    await this.#more?.start(engine);
+  }
+
+  async described(): Promise<void> {
+    await this.#more?.described();
+    this.#plans.clear();
   }
 
   rows(run: Run): void {
@@ -225,11 +239,17 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   }
 
   part(): RecordsPart {
-    return { count: this.count, asked: this.#sent?.asked() };
+    return { count: this.count, cut: this.cut, asked: this.#sent?.asked() };
   }
 
-  join({ count, asked }: RecordsPart): void {
+  /** Samples of tracepoints without fields, since their data end before. */
+  get cut(): number {
+    return (this.#more?.cut ?? 0) + this.#cutElsewhere;
+  }
+
+  join({ count, cut, asked }: RecordsPart): void {
     this.count += count;
+    this.#cutElsewhere += cut;
     if (asked !== undefined) askAgain(this.#options.filter ?? {}, asked);
   }
 
@@ -290,7 +310,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
       }
       out.reserve(room);
       written = plan.write(at, start, end, offset, out.view, out.length);
-      if (written >= 0 && isSample && this.#more !== undefined) {
+      if (written >= 0 && isSample && this.#more?.firstOf(event) !== undefined) {
         out.length = written;
         this.#more.put(out, run, row, from);
         written = out.length;
@@ -320,7 +340,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
       eventName: type === PERF_RECORD_SAMPLE && event >= 0 ? this.#eventName(event) : "",
       misc,
       style: this.#style,
-      more: this.#more !== undefined,
+      next: this.#more?.firstOf(event),
       stack: this.#stack,
     });
     // A damaged file may have any number of kinds.

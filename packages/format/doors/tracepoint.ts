@@ -11,6 +11,7 @@ export {
   type TracepointFormat,
   tracepointHead,
 } from "../tracepoint/format_file.ts";
+export { TracepointFields } from "../tracepoint/tracepoint_fields.ts";
 export {
   type FindSymbol,
   TracepointText,

@@ -1,6 +1,6 @@
 import { ip4Text, ip6Text, uuidText } from "./net_addresses.ts";
 import type { TracepointFormat } from "./format_file.ts";
-import type { TextOutput } from "./text_output.ts";
+import { TextOutput } from "./text_output.ts";
 import { TraceData } from "./trace_data.ts";
 
 /** Bits of `eventheader_flags`. */
@@ -71,6 +71,18 @@ interface Described {
   readonly fields: readonly Field[];
 }
 
+/** The data of an event up to its payload. */
+interface Header {
+  /** The data in the byte order of the event. */
+  readonly data: TraceData;
+  /** The metadata, if the event has them. */
+  readonly described: Described | undefined;
+  /** Ids of the activity and of its parent, if the event has them. */
+  readonly activity: readonly (readonly [name: string, id: string])[];
+  /** Offset of the payload in the raw data. */
+  readonly at: number;
+}
+
 /** Whether the fields of a tracepoint are those of an EventHeader, which describes the data behind it. */
 export function isEventHeader({ fields }: TracepointFormat): boolean {
   const NAMES = ["eventheader_flags", "version", "id", "tag", "opcode", "level"];
@@ -94,20 +106,47 @@ export class EventHeaderText {
 
   /** Appends ` NAME {…}`, or nothing if the event has no metadata; damage is said in its place. */
   put(out: TextOutput, all: TraceData): void {
-    const data = all.inByteOrder((all.small(this.#offset, 1) & LITTLE_ENDIAN) !== 0);
     try {
-      this.#event(out, data);
+      const { data, described, activity, at } = this.#header(all);
+      const ids = activity.map(([name, id]) => ` ${name}=${id}`).join("");
+      if (described === undefined) return out.string(ids);
+      out.string(` ${described.name}${ids} `);
+      new Values(out, data, at).group(described.fields);
     } catch (error) {
       if (!(error instanceof Damaged)) throw error;
       out.string(` [EventHeader: ${error.message}]`);
     }
   }
 
-  #event(out: TextOutput, data: TraceData): void {
+  /** The event's name, fields and activity as members of a JSON object; with `eventheader_damage` instead if it is damaged. */
+  members(all: TraceData): [name: string, json: string][] {
+    try {
+      const { data, described, activity, at } = this.#header(all);
+      const members: [string, string][] = [];
+      if (described !== undefined) {
+        const out = new TextOutput();
+        new Values(out, data, at).group(described.fields);
+        members.push(
+          ["eventheader_name", JSON.stringify(described.name)],
+          ["eventheader_fields", new TextDecoder().decode(out.take())],
+        );
+      }
+      for (const [name, id] of activity) members.push([`eventheader_${name}`, JSON.stringify(id)]);
+      return members;
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error;
+      return [["eventheader_damage", JSON.stringify(error.message)]];
+    }
+  }
+
+  /** Reads the extensions before the payload. */
+  #header(all: TraceData): Header {
+    const flags = all.small(this.#offset, 1);
+    const data = all.inByteOrder((flags & LITTLE_ENDIAN) !== 0);
     let at = this.#offset + 8;
     let described: Described | undefined;
-    let activity = "";
-    for (let isMore = (data.small(this.#offset, 1) & EXTENSION) !== 0; isMore;) {
+    let activity: Header["activity"] = [];
+    for (let isMore = (flags & EXTENSION) !== 0; isMore;) {
       need(data, at, 4);
       const size = data.small(at, 2);
       const kind = data.small(at + 2, 2);
@@ -115,15 +154,13 @@ export class EventHeaderText {
       need(data, at, size);
       if ((kind & ~CHAINED) === METADATA) described = this.#described(data, at, size);
       else if ((kind & ~CHAINED) === ACTIVITY) {
-        const ids = [" activity=", " parent="].slice(0, Math.floor(size / 16));
-        activity = ids.map((name, i) => name + uuidText(data, at + 16 * i, "Ub")).join("");
+        const ids = ["activity", "parent"].slice(0, Math.floor(size / 16));
+        activity = ids.map((name, i) => [name, uuidText(data, at + 16 * i, "Ub")]);
       }
       at += size;
       isMore = (kind & CHAINED) !== 0;
     }
-    if (described === undefined) return out.string(activity);
-    out.string(` ${described.name}${activity} `);
-    new Values(out, data, at).group(described.fields);
+    return { data, described, activity, at };
   }
 
   #described(data: TraceData, at: number, size: number): Described {

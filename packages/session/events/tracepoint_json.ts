@@ -1,0 +1,75 @@
+import type { PerfEvent, SampleFields } from "@perfdata/format/records";
+import { intAt } from "@perfdata/format/bytes";
+import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
+import type { TracepointFields } from "@perfdata/format/tracepoint";
+import type { Engine } from "../engine/engine.ts";
+import type { Run } from "../order/run.ts";
+
+interface Source {
+  readonly id: bigint;
+  readonly sample: SampleFields;
+}
+
+/** The fields of a recording's tracepoints as JSON objects: see `TracepointFields`. */
+export class TracepointJson {
+  /** Number of samples whose data end before their fields do. */
+  damaged: number = 0;
+  readonly #engine: Engine;
+  #fields: TracepointFields | undefined;
+  readonly #sources: (Source | null | undefined)[] = [];
+
+  private constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** Creates it with the formats that the recording has by now. */
+  static async open(engine: Engine): Promise<TracepointJson> {
+    const opened = new TracepointJson(engine);
+    await opened.learn();
+    return opened;
+  }
+
+  /** Reads the formats again: those of a stream arrive after its start. */
+  async learn(): Promise<void> {
+    const tracing = await this.#engine.described.tracing();
+    if (tracing === undefined) return;
+    const { TracepointFields } = await import("@perfdata/format/tracepoint");
+    this.#fields = new TracepointFields(tracing);
+    this.#sources.length = 0;
+  }
+
+  /** Whether an event is a tracepoint with a known format. */
+  has(event: number): boolean {
+    return this.#source(event) !== null;
+  }
+
+  /**
+   * The JSON object of a sample's fields; `undefined` if its event has no known format or its data
+   * are too short, which is counted.
+   */
+  of(run: Run, row: number): string | undefined {
+    const source = this.#source(intAt(run.event, row));
+    if (source === null) return undefined;
+    const { id, sample } = source;
+    const { bytes, view } = run.at(row);
+    const { littleEndian } = this.#engine.reader;
+    if (!sample.locate(view, intAt(run.start, row), intAt(run.end, row), littleEndian)) {
+      return undefined;
+    }
+    if (sample.raw < 0) return undefined;
+    const json = this.#fields?.json(id, bytes, view, sample.raw, sample.raw + sample.rawSize);
+    if (json === undefined) this.damaged++;
+    return json;
+  }
+
+  #source(event: number): Source | null {
+    const known = this.#sources[event];
+    if (known !== undefined) return known;
+    const found: PerfEvent | undefined = this.#engine.reader.events.all[event];
+    if (this.#fields === undefined || found === undefined) return null;
+    const { type, config } = found.attr;
+    return this.#sources[event] = type === PERF_TYPE_TRACEPOINT && this.#fields.has(config)
+      ? { id: config, sample: found.sampleFields() }
+      : null;
+  }
+}
