@@ -1022,7 +1022,7 @@ Deno.test({
           (globalThis as unknown as { perfdata: PageStore }).perfdata
             .set({ view: "timeline", by: "thread" })
         );
-        await page.getByText("of 50,000 with most samples").waitFor();
+        await page.getByText("of 50,000 threads").waitFor();
         assertEquals([report.errors, report.requests], [[], []]);
       });
     });
@@ -1365,10 +1365,17 @@ Deno.test({
     assert(pid !== undefined && tids !== undefined);
     await viewed([file], "#view=timeline", async (page) => {
       const nested = page.locator(".track.nested .track-name");
-      await page.locator(".track", { hasText: `${pid}` }).locator(".twist").first().click();
       await nested.first().waitFor();
-      const found = (await nested.allInnerTexts()).map((text) => Number(/\d+\s*$/.exec(text)?.[0]));
-      assertEquals(found.sort(), [...tids].sort());
+      const numberOf = (text: string) => Number(/\d+\s*$/.exec(text)?.[0]);
+      const found = (await nested.allInnerTexts()).map(numberOf);
+      const several = [...threads.values()].filter((of) => of.size > 1);
+      assertEquals(found.sort(), several.flatMap((of) => [...of]).sort());
+      const all = await nested.count();
+      await page.locator(".track", { hasText: `${pid}` }).locator(".twist").first().click();
+      await page.waitForFunction(
+        (count) => document.querySelectorAll(".track.nested").length === count,
+        all - tids.size,
+      );
       // Somewhere in the strip of the process is a sample.
       const box = await page.locator(".track", { hasText: `${pid}` }).first().locator("canvas")
         .boundingBox();
@@ -1384,6 +1391,16 @@ Deno.test({
       await page.selectOption("section select", "thread");
       await nested.first().waitFor({ state: "detached" });
       const names = () => page.locator(".track:not(.axis) .track-name").allInnerTexts();
+      await page.getByLabel("Sort").selectOption("name");
+      assertMatch(page.url(), /&sort=name/);
+      await page.waitForFunction(() => {
+        const list = [...document.querySelectorAll(".track:not(.axis) .track-name")]
+          .map(({ firstChild }) => firstChild?.textContent ?? "");
+        return list.length > 1 &&
+          list.every((name, at) => at === 0 || (list[at - 1] ?? "") <= name);
+      });
+      await page.keyboard.press("u");
+      await page.waitForFunction(() => !location.hash.includes("sort="));
       const before = await names();
       const last = page.locator(".track:not(.axis)").nth(before.length - 1);
       await last.hover();

@@ -6,6 +6,9 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 /** Grouping of samples into tracks. */
 export type TrackKind = "all" | "cpu" | "process" | "thread";
 
+/** Order of tracks: by weight in the range, by name, or by the time of their first sample. */
+export type TrackSort = "weight" | "name" | "start";
+
 /** Samples of a group over time. */
 export interface Track {
   readonly kind: TrackKind;
@@ -39,21 +42,25 @@ export interface TrackQuery {
   readonly from: number;
   readonly to: number;
   readonly bins: number;
-  /** Maximum number of tracks. */
+  /** Maximum number of tracks, including those of threads. */
   readonly most: number;
   /** The range that sums are of; the whole recording by default. */
   readonly range?: readonly [number, number] | undefined;
-  /** Processes whose threads have tracks below them. */
-  readonly opened?: readonly number[] | undefined;
+  /** By default, by descending weight, and CPUs by number. */
+  readonly sort?: TrackSort | undefined;
+  /** Processes with several threads that have no tracks for them. Others have them below their own track. */
+  readonly closed?: readonly number[] | undefined;
   /** Whether the bins of CPUs are by thread. */
   readonly byThread?: boolean | undefined;
 }
 
-/** The tracks with the greatest weights. */
+/** The tracks with the greatest weights, or the first ones by another order. */
 export interface Tracks {
   readonly tracks: readonly Track[];
-  /** Number of all tracks. */
+  /** Number of all tracks, without those of threads below processes. */
   readonly count: number;
+  /** Number of threads below the shown processes that have no track for lack of room. */
+  readonly left: number;
   /** If bins are by thread: the threads with the greatest weights, in the order of the bins. All others follow. */
   readonly colored: readonly string[] | undefined;
 }
@@ -85,7 +92,24 @@ export function samplingIntervals({ events, samples }: ViewProfile): number[] {
 /** Events whose samples are times of threads, which begin at the time of the sample. */
 const INTERVALS: ReadonlySet<string> = new Set(["off-cpu", "wall"]);
 
-/** Returns the tracks with the greatest weights, and the number of all tracks. */
+/** Weight in the range and first sample of a CPU, process or thread. */
+interface Member {
+  readonly id: number;
+  readonly name: string;
+  sum: number;
+  start: number;
+  /** The threads of a process. */
+  readonly threads: Map<number, Member>;
+}
+
+/** Returns the order of tracks; ids decide between equal ones. */
+function orderOf(sort: TrackSort): (a: Member, b: Member) => number {
+  if (sort === "weight") return (a, b) => b.sum - a.sum || a.id - b.id;
+  if (sort === "start") return (a, b) => a.start - b.start || a.id - b.id;
+  return (a, b) => a.name === b.name ? a.id - b.id : a.name < b.name ? -1 : 1;
+}
+
+/** Returns the tracks that come first in an order, and the number of all tracks. */
 export function tracks(
   profile: ViewProfile,
   names: ThreadNames,
@@ -94,16 +118,17 @@ export function tracks(
 ): Tracks {
   const { samples, threads } = profile;
   const { event, thread, cpu, time, count, period, length } = samples;
-  const { kind, opened = [] } = query;
+  const { kind, closed = [], sort = kind === "cpu" ? "name" : "weight" } = query;
   if (time === undefined || (kind === "cpu" && cpu === undefined)) {
-    return { tracks: [], count: 0, colored: undefined };
+    return { tracks: [], count: 0, left: 0, colored: undefined };
   }
   const weight = query.weight === "period" ? period : count;
   // Key of a sample's track: thread or CPU, of which there are few; -1 without one.
   const keys = kind === "cpu" ? cpu as Int32Array : thread;
   const [first, end] = query.range ?? [-Infinity, Infinity];
-  /** By key: weight in the range, and whether there is any sample. */
+  /** By key: weight in the range, and the time of the first sample of all. */
   const sums: number[] = [];
+  const starts: number[] = [];
   const ofThreads = new Float64Array(threads.length);
   for (let row = 0; row < length; row++) {
     const key = intAt(keys, row);
@@ -112,6 +137,7 @@ export function tracks(
     // A CPU that is idle does nothing.
     const isIdle = query.byThread === true && threads[intAt(thread, row)]?.tid === 0;
     const own = !isIdle && at >= first && at < end ? floatAt(weight, row) : 0;
+    starts[key] ??= at;
     sums[key] = (sums[key] ?? 0) + own;
     ofThreads[intAt(thread, row)] = floatAt(ofThreads, intAt(thread, row)) + floatAt(weight, row);
   }
@@ -119,52 +145,56 @@ export function tracks(
     if (of === "all" || of === "cpu") return of === "all" ? 0 : key;
     return (of === "process" ? threads[key]?.pid : threads[key]?.tid) ?? -1;
   };
+  const namesOf = (of: TrackKind) =>
+    of === "process" ? names.processes : of === "thread" ? names.threads : undefined;
+  const add = (to: Map<number, Member>, of: TrackKind, key: number, sum: number): Member => {
+    const id = idOf(key, of);
+    const start = starts[key] ?? 0;
+    let member = to.get(id);
+    if (member === undefined) {
+      const name = namesOf(of)?.name.get(id) ?? (of === "process" || of === "thread" ? "?" : "");
+      to.set(id, member = { id, name, sum: 0, start, threads: new Map() });
+    }
+    member.sum += sum;
+    member.start = Math.min(member.start, start);
+    return member;
+  };
   // A thread number may have had several names, and a process has several threads.
-  const byId = new Map<number, number>();
-  /** By process: its threads with their weights. */
-  const within = new Map<number, Map<number, number>>();
+  const members = new Map<number, Member>();
   for (const [key, sum] of sums.entries()) {
     if (sum === undefined) continue;
-    const id = idOf(key, kind);
-    byId.set(id, (byId.get(id) ?? 0) + sum);
-    if (kind !== "process") continue;
-    const own = within.get(id) ?? new Map<number, number>();
-    const tid = idOf(key, "thread");
-    own.set(tid, (own.get(tid) ?? 0) + sum);
-    within.set(id, own);
+    const member = add(members, kind, key, sum);
+    if (kind === "process") add(member.threads, "thread", key, sum);
   }
   const ranked = rankedThreads(ofThreads, profile, names);
   const stride = query.byThread === true && kind === "cpu" ? COLORED + 1 : LEVELS;
-  const trackOf = (of: TrackKind, id: number, sum: number, isNested: boolean): Track => {
-    const named = of === "process" ? names.processes : of === "thread" ? names.threads : undefined;
+  const trackOf = (of: TrackKind, member: Member, isNested: boolean): Track => {
+    const { id, name, sum } = member;
     return {
       kind: of,
       id,
-      label: of === "all"
-        ? "all samples"
-        : of === "cpu"
-        ? `CPU ${id}`
-        : `${named?.name.get(id) ?? "?"} ${id}`,
-      others: named?.others.get(id) ?? [],
+      label: of === "all" ? "all samples" : of === "cpu" ? `CPU ${id}` : `${name} ${id}`,
+      others: namesOf(of)?.others.get(id) ?? [],
       sum,
-      threads: of === "process" ? within.get(id)?.size ?? 0 : 0,
+      threads: member.threads.size,
       isNested,
       bins: new Float64Array(query.bins * stride),
     };
   };
-  const byWeight = ([a, sumA]: [number, number], [b, sumB]: [number, number]) =>
-    sumB - sumA || a - b;
-  const found = [...byId]
-    .sort((a, b) => kind === "cpu" ? a[0] - b[0] : byWeight(a, b))
-    .slice(0, query.most)
-    .flatMap(([id, sum]): Track[] => [
-      trackOf(kind, id, sum, false),
-      ...opened.includes(id)
-        ? [...within.get(id) ?? []].sort(byWeight).map(([tid, sum]) =>
-          trackOf("thread", tid, sum, true)
-        )
-        : [],
-    ]);
+  const order = orderOf(sort);
+  const found: Track[] = [];
+  let left = 0;
+  for (const member of [...members.values()].sort(order)) {
+    if (found.length >= query.most) break;
+    found.push(trackOf(kind, member, false));
+    const own = member.threads;
+    if (own.size < 2 || closed.includes(member.id)) continue;
+    const room = query.most - found.length;
+    left += Math.max(0, own.size - room);
+    for (const thread of [...own.values()].sort(order).slice(0, room)) {
+      found.push(trackOf("thread", thread, true));
+    }
+  }
   const shown = new Map(found.map((track) => [`${track.kind} ${track.id}`, track]));
   const into = sums.map((_, key) =>
     (kind === "process" ? ["process", "thread"] as const : [kind]).flatMap((of) =>
@@ -179,7 +209,8 @@ export function tracks(
   });
   return {
     tracks: found,
-    count: byId.size,
+    count: members.size,
+    left,
     colored: stride === LEVELS ? undefined : ranked.labels,
   };
 }

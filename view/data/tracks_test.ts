@@ -65,9 +65,9 @@ Deno.test("tracks: a thread that always ran is a full bar, whatever the width of
   assertEquals(engineOf("count").facts().intervals, [STEP]);
 });
 
-Deno.test("tracks: the threads of an opened process are below it, and sums are those of the range", () => {
+Deno.test("tracks: the threads of a process are below it unless it is closed, and sums are those of the range", () => {
   const engine = engineOf("nanoseconds");
-  const query = { ...QUERY, kind: "process", opened: [7], range: [0, 20 * STEP] } as const;
+  const query = { ...QUERY, kind: "process", range: [0, 20 * STEP] } as const;
   assertEquals(
     engine.tracks(query, {}).tracks.map((
       { kind, id, sum, threads, isNested },
@@ -85,6 +85,26 @@ Deno.test("tracks: the threads of an opened process are below it, and sums are t
     sums[bin] = (sums[bin] ?? 0) + height;
   }
   assertEquals(heights(process?.bins ?? new Float64Array()).map(Math.round), sums.map(Math.round));
+});
+
+Deno.test("tracks: sorted by weight, name or first sample, threads within their process; room for a part", () => {
+  const engine = engineOf("nanoseconds");
+  const query = { ...QUERY, kind: "process" } as const;
+  const idsOf = (more: Partial<TrackQuery>) => {
+    const { tracks, count, left } = engine.tracks({ ...query, ...more }, {});
+    return [tracks.map(({ id }) => id).join(), count, left];
+  };
+  // In the second quarter, c runs as much as a, and b does not run.
+  const range = [25 * STEP, 50 * STEP] as const;
+  assertEquals(idsOf({ range }), ["7,7,8,9", 2, 0]);
+  assertEquals(idsOf({ sort: "name" }), ["7,7,8,9", 2, 0]);
+  assertEquals(idsOf({ kind: "thread", sort: "weight" }), ["7,8,9", 3, 0]);
+  assertEquals(idsOf({ kind: "thread", sort: "start" }), ["7,9,8", 3, 0]);
+  assertEquals(idsOf({ kind: "thread", sort: "weight", range: [0, 20 * STEP] }), ["7,9,8", 3, 0]);
+  assertEquals(idsOf({ closed: [7] }), ["7,9", 2, 0]);
+  assertEquals(idsOf({ most: 2 }), ["7,7", 2, 1]);
+  assertEquals(idsOf({ most: 3 }), ["7,7,8", 2, 0]);
+  assertEquals(idsOf({ kind: "cpu" }), ["0,1", 2, 0]);
 });
 
 Deno.test("tracks: bins of a CPU are by thread, those with most weight first", () => {

@@ -1,7 +1,7 @@
 import type { ProfileFacts } from "../data/view_engine.ts";
 import type { ProfileViewProps } from "../ui/context.ts";
 import { type JSX, useState } from "../ui/preact.ts";
-import type { ViewState } from "../ui/state.ts";
+import { trackSort, type ViewState } from "../ui/state.ts";
 import { type Range, useBrush } from "./brush.ts";
 import { HeatMap } from "./heat_map.tsx";
 import { LEVEL_COLORS, LEVEL_NAMES, THREAD_COLORS } from "./time_canvas.ts";
@@ -70,6 +70,7 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
         <KindChoice {...props} by={isHeat ? "heat" : by} hasHeat={hasHeat} />
         {!isHeat && (
           <>
+            <SortChoice {...props} by={by} />
             <ZoomButtons zoom={zoom} range={range} last={last} show={setWindow} />
             <LevelLegend threads={colored} />
           </>
@@ -110,6 +111,26 @@ function KindChoice(
           </option>
         ))}
         {hasHeat && <option value="heat">none: heat map of seconds</option>}
+      </select>
+    </label>
+  );
+}
+
+/** The choice of the order of tracks. */
+function SortChoice(
+  { store, by }: ProfileViewProps & { readonly by: Kind },
+): JSX.Element {
+  const usual = by === "cpu" ? "name" : "weight";
+  return (
+    <label>
+      Sort{" "}
+      <select
+        value={store.state.sort ?? usual}
+        onChange={(event) => store.set({ sort: trackSort(event.currentTarget.value) })}
+      >
+        <option value="weight">by weight</option>
+        <option value="name">{by === "cpu" ? "by number" : "by name"}</option>
+        <option value="start">by first sample</option>
       </select>
     </label>
   );

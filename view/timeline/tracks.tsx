@@ -1,6 +1,6 @@
 import { type Ran, ranOf, type Switched } from "../data/switched.ts";
 import { tracedBy } from "../data/traced.ts";
-import { COLORED, LEVELS, type Track } from "../data/tracks.ts";
+import { COLORED, LEVELS, type Track, type Tracks as FoundTracks } from "../data/tracks.ts";
 import { Canvas, type Draw } from "../ui/canvas.tsx";
 import { binsOf, nameOf, type ProfileViewProps, unitOf } from "../ui/context.ts";
 import { alsoCalled, amount, duration, grouped, percent, seconds } from "../ui/format.ts";
@@ -24,7 +24,7 @@ import {
   TRACED,
 } from "./time_canvas.ts";
 
-/** Maximum number of tracks; a line below them shows the number of all. */
+/** Maximum number of tracks; a line below them says how many are left out. */
 const MOST = 2000;
 /** Minimum and maximum height of a track, and total height that few tracks share, in pixels. */
 const [LOW, HIGH, ROOM] = [34, 120, 360];
@@ -49,7 +49,7 @@ export function Tracks(props: TracksProps): JSX.Element {
   const { store, open, facts, by, window, range, brush, onColored } = props;
   const { state } = store;
   const [width, setWidth] = useState(800);
-  const [opened, setOpened] = useState<readonly number[]>([]);
+  const [closed, setClosed] = useState<readonly number[]>([]);
   const [arranged, setArranged] = useState<Arrangement>({ hidden: [], pinned: [] });
   const [pointed, setPointed] = useState<Pointed | undefined>();
   const isSelected = state.from !== undefined || state.to !== undefined;
@@ -66,7 +66,8 @@ export function Tracks(props: TracksProps): JSX.Element {
     }),
     most: MOST,
     range: isSelected ? counted : undefined,
-    opened: by === "process" ? opened : [],
+    closed: by === "process" ? closed : [],
+    sort: state.sort,
     byThread: by === "cpu",
   } as const;
   const { value } = useQuery(
@@ -132,12 +133,12 @@ export function Tracks(props: TracksProps): JSX.Element {
                   brush={brush}
                   isChosen={isChosen(track)}
                   choose={(more) => choose(track, more)}
-                  isOpen={opened.includes(track.id) && !track.isNested}
+                  isOpen={!closed.includes(track.id)}
                   turn={() =>
-                    setOpened(
-                      opened.includes(track.id)
-                        ? opened.filter((id) => id !== track.id)
-                        : [...opened, track.id],
+                    setClosed(
+                      closed.includes(track.id)
+                        ? closed.filter((id) => id !== track.id)
+                        : [...closed, track.id],
                     )}
                   isPinned={arranged.pinned.includes(keyOf(track))}
                   arrange={(how) => setArranged(rearranged(arranged, track, how))}
@@ -152,11 +153,7 @@ export function Tracks(props: TracksProps): JSX.Element {
         <PointedTip {...props} pointed={pointed} bin={(window[1] - window[0]) / query.bins} />
       )}
       <p class="foot soft">
-        {value === undefined
-          ? ""
-          : value.count > MOST
-          ? `The ${grouped(MOST)} of ${grouped(value.count)} with most samples. `
-          : `${several(value.count, by)}. `}
+        {value !== undefined && countText(value, by)}
         {arranged.hidden.length > 0 && (
           <>
             <button
@@ -185,6 +182,15 @@ export function Tracks(props: TracksProps): JSX.Element {
       </p>
     </>
   );
+}
+
+/** Says how many tracks there are, and how many of them have no room. */
+function countText({ tracks, count, left }: FoundTracks, by: Kind): string {
+  const shown = tracks.filter(({ isNested }) => !isNested).length;
+  const all = shown < count
+    ? `The first ${grouped(shown)} of ${several(count, by)}. `
+    : `${several(count, by)}. `;
+  return left === 0 ? all : `${all}${several(left, "thread")} without a track. `;
 }
 
 /** Which tracks are not shown, and which come first, by {@linkcode keyOf}. */

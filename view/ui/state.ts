@@ -2,6 +2,7 @@ import { type ProfileWeight, profileWeight } from "@perfdata/profile";
 import type { DiffMeasure } from "@perfdata/export/tree";
 import type { FlameRoot } from "../data/flame_roots.ts";
 import type { Side } from "../data/comparison.ts";
+import type { TrackSort } from "../data/tracks.ts";
 import type { Shown } from "../data/view_engine.ts";
 
 /** The views, in the order of their tabs and of {@linkcode viewKey}. */
@@ -57,6 +58,8 @@ export interface ViewState extends Shown {
   readonly side: Side;
   /** Kind of tracks in the timeline. */
   readonly by: "cpu" | "process" | "thread" | "heat";
+  /** Order of the tracks; `undefined` for the usual one. */
+  readonly sort: TrackSort | undefined;
   /** The visible part of the Intel PT, in ns from its start; `undefined` for all of it. */
   readonly window: readonly [number, number] | undefined;
   /** The thread whose calls are shown; -1 for the one that ran longest. */
@@ -104,6 +107,7 @@ export const FIRST: ViewState = {
   children: false,
   side: "now",
   by: "process",
+  sort: undefined,
   timed: false,
   root: "function",
   coloring: "object",
@@ -126,6 +130,11 @@ const nanoseconds = (text: string | null): number | undefined =>
 function windowOf(of: readonly number[] | undefined): ViewState["window"] {
   const [from = -1, to = -1] = of ?? [];
   return from >= 0 && to > from ? [from, to] : undefined;
+}
+
+/** Returns the order of tracks with a name; `undefined` if there is none. */
+export function trackSort(name: string | null): TrackSort | undefined {
+  return (["weight", "name", "start"] as const).find((sort) => sort === name);
 }
 
 /** Encodes the state as the part of the address after `#`. */
@@ -159,6 +168,7 @@ export function toHash(state: ViewState): string {
   if (state.thread >= 0) text.set("thread", `${state.thread}`);
   if (state.list !== FIRST.list) text.set("list", state.list);
   if (state.by !== FIRST.by) text.set("by", state.by);
+  if (state.sort !== undefined) text.set("sort", state.sort);
   if (state.record >= 0) text.set("record", `${state.record}`);
   if (state.types.length > 0) text.set("types", state.types.join(","));
   return `#${text}`;
@@ -192,6 +202,7 @@ export function fromHash(hash: string): ViewState {
     children: text.get("children") === "1",
     side: text.get("side") === "base" ? "base" : "now",
     by: by ?? FIRST.by,
+    sort: trackSort(text.get("sort")),
     window: windowOf(numbers(text.get("window"))),
     thread: nanoseconds(text.get("thread")) ?? -1,
     list: (["calls", "insns"] as const).find((name) => name === text.get("list")) ?? FIRST.list,
