@@ -28,6 +28,7 @@ export { KeptRecords, type KeptRecordsPart } from "./index/kept_records.ts";
 export { Moments, type MomentsPart, stepOf } from "./index/moments.ts";
 export {
   type BlockRange,
+  changesMachine,
   type HistoryPart,
   type IndexBlock,
   memoryOf,

@@ -152,8 +152,8 @@ class CallOutputs {
     this.#some = new CallText(names, SOME);
     this.#json = new CallJson(names, { cycles: true });
     this.#someJson = new CallJson(names, { filter: SOME });
-    this.#chrome = new ChromeCalls(names, sideband.history, { title: "calls" });
-    this.#perfetto = new PerfettoCalls(names, sideband.history);
+    this.#chrome = new ChromeCalls(names, sideband.threads, { title: "calls" });
+    this.#perfetto = new PerfettoCalls(names, sideband.threads);
   }
 
   take = (events: CallEvents): void => {

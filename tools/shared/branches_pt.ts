@@ -2,7 +2,7 @@
 import { BranchCounts, type BranchPlaces } from "@perfdata/export";
 import { TraceBranches } from "@perfdata/export/traces";
 import { floatAt, intAt } from "@perfdata/format/bytes";
-import { type PtHistory, PtNames, type PtTrace } from "@perfdata/pt/code";
+import { PtNames, type PtThreads, type PtTrace } from "@perfdata/pt/code";
 import { clockRatios, type PtSampleRows } from "@perfdata/pt";
 import { decodePt, PtSamples } from "@perfdata/pt/decode";
 import { InputError, Progress } from "./cli.ts";
@@ -22,14 +22,14 @@ export interface DecodedBranches {
 /**
  * Decodes all branches of the Intel PT in a recording, buffer by buffer.
  *
- * @param open Receives the process history, and returns the function that receives samples of
+ * @param open Receives the threads, and returns the function that receives samples of
  * branches and errors in order.
  */
 export async function decodeBranches(
   tool: string,
   name: string,
   flags: TraceFlags,
-  open: (history: PtHistory) => (rows: PtSampleRows) => void,
+  open: (threads: PtThreads) => (rows: PtSampleRows) => void,
 ): Promise<DecodedBranches> {
   let chosen: Awaited<ReturnType<typeof sampleFilter>> | undefined;
   const { trace, complaints } = await openPt(tool, name, {
@@ -43,7 +43,7 @@ export async function decodeBranches(
     BigInt(attr.type) === aux.intelPt?.pmu_type
   );
   if (event === undefined) throw new InputError(`${name}: no event has recorded the trace`);
-  const taker = open(sideband.history);
+  const taker = open(sideband.threads);
   const { time, tids, cpus } = chosen ?? {};
   const take = () => {
     taker(samples.rows);

@@ -52,7 +52,7 @@ export async function packetLines(
   await names.resolve();
   const pathOf = (object: number) =>
     code.objects[object]?.path ?? (object === -2 ? "[kernel]" : "[unknown]");
-  const objects = threadObjects(sink, pathOf, sideband.history);
+  const objects = threadObjects(sink, pathOf, sideband.threads);
   const all = entryPoints(sink, names);
   const note = packetsText(counts);
   const points = all.slice(0, limit ?? (json ? Infinity : ROWS));

@@ -190,10 +190,10 @@ export async function writeCallSlices(
   out: (bytes: Uint8Array) => void,
 ): Promise<boolean> {
   let writer: CallWriter | undefined;
-  const open = (names: PtNames, { sideband: { history } }: PtTrace) =>
+  const open = (names: PtNames, { sideband: { threads } }: PtTrace) =>
     format === "chrome"
-      ? new ChromeCalls(names, history, { title })
-      : new PerfettoCalls(names, history);
+      ? new ChromeCalls(names, threads, { title })
+      : new PerfettoCalls(names, threads);
   const { finish, names, trace } = await decode(tool, name, flags, {
     jobs,
     events: (events, names, trace) => {

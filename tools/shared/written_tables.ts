@@ -220,7 +220,7 @@ async function writeCalls(
     tool,
     name,
     flags,
-    (events, names, { sideband }) => calls.take(events, names, sideband.history),
+    (events, names, { sideband }) => calls.take(events, names, sideband.threads),
   );
   calls.finish();
   return isWhole;

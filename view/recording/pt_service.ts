@@ -332,9 +332,8 @@ export class PtService {
 }
 
 /** Returns the name of a thread at a time. */
-function nameOf({ sideband: { history } }: PtTrace, tid: number, time: number): string {
-  const own = history.threadComm(tid, time);
-  return own >= 0 ? history.names.text(own) : history.comm(history.pid(tid, time)) ?? "";
+function nameOf({ sideband: { threads } }: PtTrace, tid: number, time: number): string {
+  return threads.name(tid, time) ?? threads.name(threads.pid(tid, time), time) ?? "";
 }
 
 function notesOf(

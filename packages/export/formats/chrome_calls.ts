@@ -1,6 +1,6 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { CallEvents } from "@perfdata/pt/decode";
-import type { PtHistory, PtNames } from "@perfdata/pt/code";
+import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
 import { ByteText, TextPool } from "./byte_text.ts";
 
@@ -23,7 +23,7 @@ export class ChromeCalls implements CallWriter {
   /** Always 0: a call is written with its beginning when it ends. */
   readonly headless = 0;
   readonly #names: PtNames;
-  readonly #history: PtHistory;
+  readonly #recorded: PtThreads;
   readonly #pool = new TextPool();
   readonly #duration = this.#add(`,"dur":`);
   readonly #insns = this.#add(`,"args":{"insns":`);
@@ -33,9 +33,9 @@ export class ChromeCalls implements CallWriter {
   readonly #threads = new Map<number, { readonly pid: number; readonly text: Uint8Array }>();
 
   /** Writes the start of the file. */
-  constructor(names: PtNames, history: PtHistory, about: { title: string }) {
+  constructor(names: PtNames, recorded: PtThreads, about: { title: string }) {
     this.#names = names;
-    this.#history = history;
+    this.#recorded = recorded;
     this.text.string(
       `{"otherData":${JSON.stringify(about)},"displayTimeUnit":"ns","traceEvents":[\n`,
     );
@@ -89,7 +89,7 @@ export class ChromeCalls implements CallWriter {
   #thread(tid: number): { readonly pid: number; readonly text: Uint8Array } {
     let thread = this.#threads.get(tid);
     if (thread === undefined) {
-      const pid = this.#history.pid(tid, Infinity);
+      const pid = this.#recorded.pid(tid, Infinity);
       thread = { pid, text: encoder.encode(`${pid},"tid":${tid},"ts":`) };
       this.#threads.set(tid, thread);
     }
@@ -102,10 +102,8 @@ export class ChromeCalls implements CallWriter {
     const pids = new Set<number>();
     for (const [tid, { pid }] of this.#threads) {
       const named = (what: string, of: number) => {
-        const number = this.#history.threadComm(of, Infinity);
-        const name = number < 0
-          ? this.#history.comm(pid) ?? `:${of}`
-          : this.#history.names.text(number);
+        const name = this.#recorded.name(of, Infinity) ?? this.#recorded.name(pid, Infinity) ??
+          `:${of}`;
         const args = JSON.stringify({ name });
         lines.push(`{"ph":"M","name":"${what}","pid":${pid},"tid":${of},"args":${args}}`);
       };

@@ -1,6 +1,6 @@
 import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
 import type { CallEvents } from "@perfdata/pt/decode";
-import type { PtHistory, PtNames } from "@perfdata/pt/code";
+import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
 import { MessageBytes } from "./message_bytes.ts";
 import {
@@ -54,14 +54,14 @@ export class PerfettoCalls implements CallWriter {
   headless = 0;
   readonly #bytes = new MessageBytes();
   readonly #names: PtNames;
-  readonly #history: PtHistory;
+  readonly #threads: PtThreads;
   readonly #sequences = new Map<number, Sequence>();
   readonly #processes = new Set<number>();
 
   /** Creates an empty trace. */
-  constructor(names: PtNames, history: PtHistory) {
+  constructor(names: PtNames, threads: PtThreads) {
     this.#names = names;
-    this.#history = history;
+    this.#threads = threads;
   }
 
   /** Writes calls that begin and end. Their places' names are known. */
@@ -202,24 +202,23 @@ export class PerfettoCalls implements CallWriter {
       return;
     }
     const bytes = this.#bytes;
-    const pid = this.#history.pid(tid, Infinity);
+    const pid = this.#threads.pid(tid, Infinity);
     if (!this.#processes.has(pid)) {
       this.#processes.add(pid);
       this.#track(number, () => {
         bytes.field(TRACK.UUID, processTrackOf(pid));
         const process = bytes.open(TRACK.PROCESS);
         bytes.present(PROCESS.PID, pid);
-        bytes.text(PROCESS.NAME, this.#history.comm(pid) ?? `:${pid}`);
+        bytes.text(PROCESS.NAME, this.#threads.name(pid, Infinity) ?? `:${pid}`);
         bytes.close(process);
       });
     }
-    const comm = this.#history.threadComm(tid, Infinity);
     this.#track(number, () => {
       bytes.field(TRACK.UUID, trackOf(number));
       const thread = bytes.open(TRACK.THREAD);
       bytes.present(THREAD.PID, pid);
       bytes.present(THREAD.TID, tid);
-      bytes.text(THREAD.NAME, comm < 0 ? `:${tid}` : this.#history.names.text(comm));
+      bytes.text(THREAD.NAME, this.#threads.name(tid, Infinity) ?? `:${tid}`);
       bytes.close(thread);
       bytes.field(TRACK.PARENT_UUID, processTrackOf(pid));
     });

@@ -3,7 +3,7 @@
 import type { ObjectCodeReader } from "@perfdata/session/code";
 import { eventName, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
 import type { PerfEvent } from "@perfdata/format/records";
-import type { PtCode, PtHistory, PtNames, PtTrace } from "@perfdata/pt/code";
+import type { PtCode, PtNames, PtThreads, PtTrace } from "@perfdata/pt/code";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,
@@ -221,7 +221,7 @@ export class PtScriptWriter {
   readonly text: ByteText = new ByteText();
   readonly #names: PtNames;
   readonly #code: PtCode;
-  readonly #history: PtHistory;
+  readonly #threads: PtThreads;
   readonly #options: PtScriptOptions;
   readonly #fields: readonly Has[];
   /** Whether fields are perf's default, in which a branch has its target. */
@@ -260,13 +260,13 @@ export class PtScriptWriter {
 
   /** Creates the writer. */
   constructor(
-    { code, sideband: { history } }: Pick<PtTrace, "code" | "sideband">,
+    { code, sideband: { threads } }: Pick<PtTrace, "code" | "sideband">,
     names: PtNames,
     options: PtScriptOptions,
   ) {
     this.#code = code;
     this.#names = names;
-    this.#history = history;
+    this.#threads = threads;
     this.#options = options;
     const { wish } = options;
     // perf does not count flags as a field.
@@ -444,7 +444,7 @@ export class PtScriptWriter {
     const [tid, cpu, comm] = [this.#tid, this.#cpu, this.#comm];
     let text = "";
     if (has.comm) {
-      const name = comm < 0 ? `:${tid}` : this.#history.names.text(comm);
+      const name = comm < 0 ? `:${tid}` : this.#threads.names.text(comm);
       text += `${this.#prefixIsShort ? name : name.padStart(16)} `;
     }
     if (has.pid) text += String(pid).padStart(5) + (has.tid ? "/" : " ");

@@ -1,6 +1,6 @@
 /** The writers of a trace's calls, with a few calls laid out by hand. */
 import { CallEvents } from "@perfdata/pt/decode";
-import type { PtHistory, PtNames } from "@perfdata/pt/code";
+import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import { assertEquals } from "@std/assert";
 import type { ByteText } from "../formats/byte_text.ts";
 import { ChromeCalls } from "../formats/chrome_calls.ts";
@@ -140,15 +140,13 @@ Deno.test("CallText: durations from 2^16 ns on have the same format as shorter o
  * Thread 7 of process 7 is called `demo`; thread 8 is of process 6, of which only the command is
  * known.
  */
-const HISTORY = {
+const THREADS = {
   pid: (tid: number) => tid === 8 ? 6 : tid,
-  threadComm: (tid: number) => tid === 7 ? 0 : -1,
-  comm: (pid: number) => pid === 6 ? "six" : undefined,
-  names: { text: () => "demo" },
-} as unknown as PtHistory;
+  name: (tid: number) => tid === 7 ? "demo" : tid === 6 ? "six" : undefined,
+} as unknown as PtThreads;
 
 Deno.test("ChromeCalls: a call is a slice in microseconds from its beginning, one without a time is counted", () => {
-  const calls = new ChromeCalls(namesFrom(5), HISTORY, { title: "t" });
+  const calls = new ChromeCalls(namesFrom(5), THREADS, { title: "t" });
   const rows: Row[] = [...ROWS, [1, 8, 0, 2, 2500, 1500, 1]];
   const [head, list, ...lines] = linesOf(calls, rows);
   assertEquals([head, list, lines], [
@@ -177,7 +175,7 @@ Deno.test("ChromeCalls: a call is a slice in microseconds from its beginning, on
 });
 
 Deno.test("ChromeCalls: without calls, the file is JSON with one name", () => {
-  const calls = new ChromeCalls(namesFrom(0), HISTORY, { title: "t" });
+  const calls = new ChromeCalls(namesFrom(0), THREADS, { title: "t" });
   let text = "";
   calls.finish((bytes) => text += decoder.decode(bytes));
   assertEquals(JSON.parse(text).traceEvents, [{
@@ -221,7 +219,7 @@ function messageText(bytes: Uint8Array, path = ""): string {
 }
 
 function perfettoOf(rows: readonly Row[]): { text: string; calls: PerfettoCalls } {
-  const calls = new PerfettoCalls(namesFrom(5), HISTORY);
+  const calls = new PerfettoCalls(namesFrom(5), THREADS);
   const parts: Uint8Array[] = [];
   const out = (bytes: Uint8Array): void => void parts.push(bytes.slice());
   calls.rows(eventsOf(rows), out);
@@ -268,7 +266,7 @@ Deno.test("PerfettoCalls: a thread has a track in its process's, and each CPU an
     [1, 8, 0, 0, 100],
   ]);
   assertEquals(packetsOf(text, 60), [
-    `1:{10:1 60:{1:17 3:{1:7 6:":7"}}}`,
+    `1:{10:1 60:{1:17 3:{1:7 6:"demo"}}}`,
     `1:{10:1 60:{1:2 4:{1:7 2:7 5:"demo"} 5:17}}`,
     `1:{10:2 60:{1:5 3:{1:1 6:":1"}}}`,
     `1:{10:2 60:{1:4 4:{1:1 2:1 5:":1"} 5:5}}`,

@@ -1,5 +1,5 @@
 import type { CallTimeline, CallTree } from "@perfdata/pt/decode";
-import type { PtHistory, PtNames, PtTrace } from "@perfdata/pt/code";
+import type { PtNames, PtThreads, PtTrace } from "@perfdata/pt/code";
 import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 
@@ -29,16 +29,16 @@ function addTimeline(
   builder: ProfileBuilder,
   { count, tid, node, from, to }: CallTimeline,
   stacks: Int32Array,
-  history: PtHistory,
+  threads: PtThreads,
 ): void {
-  const threads = new Map<number, { readonly number: number; end: number }>();
+  const known = new Map<number, { readonly number: number; end: number }>();
   for (let i = 0; i < count; i++) {
     const of = tid[i] as number;
-    let thread = threads.get(of);
+    let thread = known.get(of);
     if (thread === undefined) {
-      const pid = history.pid(of, Infinity);
-      const number = builder.thread(pid, of, history.comm(pid) ?? `:${pid}`);
-      threads.set(of, thread = { number, end: -1 });
+      const pid = threads.pid(of, Infinity);
+      const number = builder.thread(pid, of, threads.name(pid, Infinity) ?? `:${pid}`);
+      known.set(of, thread = { number, end: -1 });
     }
     const start = from[i] as number;
     const away = { stack: -1, event: 0, thread: thread.number, period: 0 };
@@ -52,7 +52,7 @@ function addTimeline(
       time: start,
     });
   }
-  for (const { number, end } of threads.values()) {
+  for (const { number, end } of known.values()) {
     builder.sample({ stack: -1, event: 0, thread: number, period: 0, time: end });
   }
 }
@@ -62,7 +62,7 @@ function addTimeline(
  * function. There are no samples, so the count is 1 for each stack.
  */
 export function ptProfile(source: PtProfileSource): Profile {
-  const { tree, names, trace: { code, sideband: { history } }, timed, timeline } = source;
+  const { tree, names, trace: { code, sideband: { threads } }, timed, timeline } = source;
   const builder = new ProfileBuilder({
     events: timeline !== undefined
       ? [{ name: "time", unit: "nanoseconds" }]
@@ -112,12 +112,12 @@ export function ptProfile(source: PtProfileSource): Profile {
     const insns = tree.insns[node] as number;
     if (insns === 0) continue;
     const tid = tree.tid[node] as number;
-    const pid = history.pid(tid, Infinity);
-    const thread = builder.thread(pid, tid, history.comm(pid) ?? `:${pid}`);
+    const pid = threads.pid(tid, Infinity);
+    const thread = builder.thread(pid, tid, threads.name(pid, Infinity) ?? `:${pid}`);
     const time = Math.round(tree.time[node] as number);
     if (timed) builder.sample({ stack, event: 0, thread, period: time });
     builder.sample({ stack, event: timed ? 1 : 0, thread, period: insns });
   }
-  if (timeline !== undefined) addTimeline(builder, timeline, stacks, history);
+  if (timeline !== undefined) addTimeline(builder, timeline, stacks, threads);
   return builder.profile();
 }

@@ -13,7 +13,7 @@ import {
   type RecordedObjects,
   UNMAPPED,
 } from "@perfdata/session";
-import type { PtHistory } from "./pt_history.ts";
+import type { PtThreads } from "./pt_threads.ts";
 import { CodeMemory, CodeRanges } from "./pt_memory.ts";
 import { PtPlaces } from "./pt_places.ts";
 import { type CodeFiles, kernelImages, MAX_RANGE, type MemoryImage } from "@perfdata/session/code";
@@ -40,7 +40,7 @@ export class PtCode {
   /** Reasons for missing code, by path of the object. */
   readonly missing: Map<string, string> = new Map();
 
-  readonly #history: PtHistory;
+  readonly #threads: PtThreads;
   readonly #recorded: RecordedObjects;
   readonly #files: CodeFiles;
   readonly #sideband: PtSideband;
@@ -75,7 +75,7 @@ export class PtCode {
     guestImages: readonly MemoryImage[] = [],
   ) {
     this.#sideband = sideband;
-    this.#history = sideband.history;
+    this.#threads = sideband.threads;
     this.#recorded = sideband.recorded as RecordedObjects;
     this.#files = files;
     this.#memory = new CodeMemory(this.#ranges, images, sideband.pokes);
@@ -93,7 +93,7 @@ export class PtCode {
    * @param isGuest Whether it runs a guest, which has none of the host's mappings.
    */
   space(tid: number, time: number, isGuest = false): ThreadCode {
-    return new ThreadCode(this, this.#history, tid, time, isGuest);
+    return new ThreadCode(this, this.#threads, tid, time, isGuest);
   }
 
   /** The code of a guest at an address; `undefined` if it is missing. */
@@ -121,7 +121,7 @@ export class PtCode {
   mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
     const known = this.#rangeOfMap[map];
     if (known !== undefined && offsetIn(known, low, high) >= 0) return known;
-    const { spaces: data } = this.#history;
+    const { spaces: data } = this.#threads.history;
     const object = this.objects[this.objectOf(map)] as SymbolObject;
     if (object.kind === "kernel") return this.#kernelCode(object, low, high, time);
     if (object.kind === "jit") return this.#jitCode(object, low, high, time);
@@ -191,9 +191,9 @@ export class PtCode {
   objectOf(map: number): number {
     let number = this.#objectOfMap.get(map);
     if (number !== undefined) return number;
-    const history = this.#history;
+    const { history } = this.#threads;
     const kernel = (history.spaces.startHi[map] as number) >= 0x8000_0000;
-    const of = { map, source: history.source(map), kernel };
+    const of = { map, source: history.mapSource(map), kernel };
     const { object, rule } = describeMap(history, of, this.#recorded);
     number = this.numberOf(object);
     this.#ruleOfMap[map] = rule;
@@ -225,7 +225,7 @@ export class PtCode {
       );
     }
     const object = this.objectOf(map);
-    const { spaces: data } = this.#history;
+    const { spaces: data } = this.#threads.history;
     let address = addressFromHalves(high, low);
     const rule = this.#ruleOfMap[map];
     if (rule === ADDRESS_RULE.KERNEL) address -= this.objects[object]?.referenceAddress ?? 0;
@@ -300,29 +300,29 @@ export class PtCode {
 export class ThreadCode implements CodeSpace {
   /** The thread. */
   readonly tid: number;
-  /** Its process. */
-  readonly pid: number;
   /** Time in ns. */
   readonly time: number;
   /** Whether it is the code of a guest. */
   readonly isGuest: boolean;
+  /** Its state at that time: a number of the history. */
+  readonly state: number;
   readonly #code: PtCode;
-  readonly #history: PtHistory;
+  readonly #threads: PtThreads;
 
   /** Called by {@linkcode PtCode.space}. */
-  constructor(code: PtCode, history: PtHistory, tid: number, time: number, isGuest = false) {
+  constructor(code: PtCode, threads: PtThreads, tid: number, time: number, isGuest = false) {
     this.tid = tid;
     this.time = time;
     this.isGuest = isGuest;
-    this.pid = history.pid(tid, time);
+    this.state = threads.stateAt(tid, time);
     this.#code = code;
-    this.#history = history;
+    this.#threads = threads;
   }
 
   /** The mapping at an address, or -1. Guests have no recorded mappings. */
   map(low: number, high: number): number {
     if (this.isGuest) return -1;
-    return this.#history.map(this.pid, this.time, high, low);
+    return this.#threads.map(this.state, high, low);
   }
 
   /** The code at an address. */

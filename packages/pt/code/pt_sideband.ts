@@ -1,7 +1,15 @@
 import {
   PERF_RECORD_AUX_OUTPUT_HW_ID,
+  PERF_RECORD_COMM,
+  PERF_RECORD_FORK,
   PERF_RECORD_ITRACE_START,
+  PERF_RECORD_MISC_COMM_EXEC,
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_FORK_EXEC,
+  PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
@@ -10,6 +18,8 @@ import {
 } from "@perfdata/format/constants";
 import {
   AUX_OUTPUT_HW_ID,
+  COMM,
+  FORK,
   ITRACE_START,
   layoutOf,
   prefixSize,
@@ -17,25 +27,37 @@ import {
   TEXT_POKE,
 } from "@perfdata/format/records";
 import {
+  changesMachine,
   type Consumer,
   type Engine,
+  isGuestMode,
+  isKnownTime,
+  KeptRecords,
+  MAP,
+  mmapSize,
   RecordedObjects,
+  Rounds,
   type Run,
+  SeenThreads,
   Tracepoints,
 } from "@perfdata/session";
-import { enlarge } from "@perfdata/format/bytes";
+import { enlarge, intAt } from "@perfdata/format/bytes";
 import type { AuxTrace } from "@perfdata/session/auxtrace";
-import { PtHistory } from "./pt_history.ts";
 import { PtClock } from "../decode/pt_clock.ts";
+import { PtThreads } from "./pt_threads.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
 import type { TextPoke } from "@perfdata/session/code";
 
 // Offsets of the fields of records.
 const COUNTER = layoutOf(AUX_OUTPUT_HW_ID);
+const NAME = layoutOf(COMM);
+const TASK = layoutOf(FORK);
 const STARTED = layoutOf(ITRACE_START);
 const NEXT = layoutOf(SWITCH_CPU_WIDE);
 const POKE = layoutOf(TEXT_POKE);
 // Minimum sizes of records.
+const COMM_SIZE = prefixSize(COMM);
+const FORK_SIZE = prefixSize(FORK);
 const HW_ID_SIZE = prefixSize(AUX_OUTPUT_HW_ID);
 const ITRACE_START_SIZE = prefixSize(ITRACE_START);
 const SWITCH_CPU_WIDE_SIZE = prefixSize(SWITCH_CPU_WIDE);
@@ -86,7 +108,7 @@ export class Switches {
  */
 export class PtSideband implements Consumer {
   /**
-   * Records in order of time. The machine is not needed, because the sideband has its own history.
+   * Records in order of time. The machine is not needed, because the history is made at the end.
    */
   readonly needs = { machine: false } as const;
   /** Running threads, by CPU. */
@@ -97,13 +119,29 @@ export class PtSideband implements Consumer {
   readonly counters: CounterEvent[] = [];
   /** The first thread in an ITRACE_START record, by CPU; -1 for a record without a CPU. */
   readonly started: Map<number, number> = new Map();
+  /** Times in ns at which maps changed, sorted. */
+  readonly mapTimes: number[] = [];
+  /**
+   * Times in ns at which processes started another program, sorted: when the first file of it was
+   * mapped.
+   */
+  readonly execs: { readonly time: number; readonly pid: number }[] = [];
   /** Objects of the recording. */
   recorded: RecordedObjects | undefined;
   /** Origin of times, the same as for the trace. */
   readonly origin: TimeOrigin;
 
-  #history: PtHistory | undefined;
   #littleEndian = true;
+  /** The records that change the machine. */
+  readonly #records = new KeptRecords();
+  readonly #rounds = new Rounds();
+  /** The threads of context switches. */
+  readonly #seen = new SeenThreads(this.#rounds, true);
+  /** Number of rows so far. */
+  #row = 0;
+  /** Processes that started another program, before its first file is mapped. */
+  readonly #executing = new Set<number>();
+  #threads: PtThreads | undefined;
 
   /** Samples of sched_switch, with which older versions of perf recorded context switches. */
   #tracepoints: Tracepoints | undefined;
@@ -121,7 +159,6 @@ export class PtSideband implements Consumer {
     const { reader, recorded } = engine;
     this.recorded = recorded;
     this.#littleEndian = reader.littleEndian;
-    this.#history = new PtHistory(reader.littleEndian, reader.arch, recorded.known);
     await this.described();
   }
 
@@ -155,15 +192,25 @@ export class PtSideband implements Consumer {
     return this.#hasSwitches ? -1 : otherwise;
   }
 
-  /** Threads and mappings at any time. */
-  get history(): PtHistory {
-    if (this.#history === undefined) throw new TypeError("PtSideband: not started");
-    return this.#history;
+  /** Threads and mappings at any time, after all records were read. */
+  get threads(): PtThreads {
+    if (this.#threads === undefined) throw new TypeError("PtSideband: not read");
+    return this.#threads;
+  }
+
+  /** Makes the history of the threads. */
+  finish(): void {
+    if (this.#engine === undefined) return;
+    const { reader: { littleEndian, arch = "x86_64" }, recorded: { known } } = this.#engine;
+    const [records, seen, rounds] = [this.#records, this.#seen, this.#rounds];
+    records.moments.settle(rounds, true);
+    seen.moments.settle(rounds, true);
+    const index = { isTimed: true, rounds, records, seen };
+    this.#threads = new PtThreads(index, { littleEndian, arch, known }, this.origin);
   }
 
   /** Processes the records of a run. */
   rows(run: Run): void {
-    const { history } = this;
     const { count, type, start, end, timeHi, timeLo } = run;
     for (let i = 0; i < count; i++) {
       const kind = type[i] as number;
@@ -177,7 +224,7 @@ export class PtSideband implements Consumer {
       this.recorded?.record(bytes, view, from, to);
       if (kind >= PERF_RECORD_USER_TYPE_START) continue;
       const time = this.origin.sinceHalves(timeHi[i] as number, timeLo[i] as number);
-      history.apply(bytes, view, from, to, time);
+      if (changesMachine(kind)) this.#change(run, i, time);
       if (kind === PERF_RECORD_SWITCH || kind === PERF_RECORD_SWITCH_CPU_WIDE) {
         this.#switch(run, i, view, time);
       } else if (kind === PERF_RECORD_ITRACE_START && to - from >= ITRACE_START_SIZE) {
@@ -188,6 +235,38 @@ export class PtSideband implements Consumer {
       } else if (kind === PERF_RECORD_AUX_OUTPUT_HW_ID && to - from >= HW_ID_SIZE) {
         this.#counter(run, i, view, from, time);
       } else if (kind === PERF_RECORD_TEXT_POKE) this.#poke(bytes, view, from, to, time);
+    }
+  }
+
+  /** Keeps a record that changes the machine, and notes changes of maps and programs. */
+  #change(run: Run, i: number, time: number): void {
+    const le = this.#littleEndian;
+    const { bytes, view } = run.at(i);
+    const { [i]: type = 0 } = run.type;
+    const { [i]: start = 0 } = run.start;
+    const { [i]: end = 0 } = run.end;
+    const { [i]: misc = 0 } = run.misc;
+    const [hi, lo] = halvesOf(run, i);
+    this.#records.add(bytes.subarray(start, end), 0, hi, lo, this.#row++);
+    if (type === PERF_RECORD_COMM && end - start >= COMM_SIZE) {
+      if ((misc & PERF_RECORD_MISC_COMM_EXEC) !== 0) {
+        this.#executing.add(view.getInt32(start + NAME.pid, le));
+      }
+    } else if (type === PERF_RECORD_FORK && end - start >= FORK_SIZE) {
+      // A thread shares the maps of its process. perf also writes the FORK of a process that
+      // existed before.
+      const pid = view.getInt32(start + TASK.pid, le);
+      if (
+        pid !== view.getInt32(start + TASK.ppid, le) && (misc & PERF_RECORD_MISC_FORK_EXEC) === 0
+      ) this.mapTimes.push(time);
+    } else if (
+      (type === PERF_RECORD_MMAP || type === PERF_RECORD_MMAP2) && end - start >= mmapSize(type) &&
+      !isGuestMode(misc & PERF_RECORD_MISC_CPUMODE_MASK)
+    ) {
+      this.mapTimes.push(time);
+      if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL) return;
+      const pid = view.getInt32(start + MAP.pid, le);
+      if (this.#executing.delete(pid)) this.execs.push({ time, pid });
     }
   }
 
@@ -206,7 +285,10 @@ export class PtSideband implements Consumer {
     const isWide = run.type[i] === PERF_RECORD_SWITCH_CPU_WIDE &&
       (run.end[i] as number) - from >= SWITCH_CPU_WIDE_SIZE;
     const other = isWide ? view.getInt32(from + NEXT.next_prev_tid, this.#littleEndian) : -1;
-    if (tid > 0) this.history.thread(run.pid[i] as number, tid, time);
+    if (tid > 0) {
+      const [hi, lo] = halvesOf(run, i);
+      this.#seen.see(intAt(run.pid, i), tid, hi, lo, this.#row++);
+    }
     this.#hasSwitches = true;
     const switches = this.#of(cpu);
     if (switches.count === 0) switches.first = out ? tid : other;
@@ -254,4 +336,10 @@ export class PtSideband implements Consumer {
       bytes: bytes.slice(at, at + after),
     });
   }
+}
+
+/** The time of a row in halves, as `KeptRecords.add` takes it. */
+function halvesOf({ timeHi, timeLo }: Run, i: number): readonly [hi: number, lo: number] {
+  const [hi, lo] = [intAt(timeHi, i), intAt(timeLo, i)];
+  return isKnownTime(hi, lo) ? [hi, lo] : [0, 0];
 }

@@ -72,7 +72,7 @@ async function sidebandOf(items: readonly Item[], cpus = 1) {
   const { sideband } = trace;
   return {
     sideband,
-    history: sideband.history,
+    threads: sideband.threads,
     time: (ticks: number) => sideband.origin.since(after(ticks)),
     /** Threads that ran on a CPU, with their start in ticks. */
     ran: (cpu: number) => {
@@ -140,7 +140,7 @@ Deno.test("PtSideband: what came first of a CPU is who left it, or whoever was t
   const { sideband } = await sidebandOf([change(100, 9, false, 4, 6), change(200, 8, false, 5)]);
   // 9 came after 6; the thread before 8 is unknown, so 8 is the first.
   assertEquals([sideband.firstThread(4), sideband.firstThread(5)], [6, 8]);
-  assertEquals([sideband.history.pid(9, 0), sideband.history.pid(77, 0)], [9, 77]);
+  assertEquals([sideband.threads.pid(9, 0), sideband.threads.pid(77, 0)], [9, 77]);
 });
 
 Deno.test("PtSideband: counters of events are those below 64, with time, CPU and thread", async () => {
@@ -180,40 +180,38 @@ Deno.test("PtSideband: changes of the kernel's code have the bytes after them; m
   ]);
 });
 
-Deno.test("PtSideband: a history before the recording was read throws", async () => {
+Deno.test("PtSideband: threads before the recording was read throw", async () => {
   const { trace } = await small({ cpus: [psb(0)] });
-  assertThrows(() => new PtSideband(trace.aux).history, TypeError, "not started");
+  assertThrows(() => new PtSideband(trace.aux).threads, TypeError, "not read");
 });
 
-Deno.test("PtHistory: threads have the name and process of the time that is asked for", async () => {
-  const { history, time } = await sidebandOf([
+Deno.test("PtThreads: a thread has the name and process of a time", async () => {
+  const { threads, time } = await sidebandOf([
     comm(100, 20, 20, "shell"),
     comm(200, 20, 21, "worker"),
     comm(300, 20, 20, "program"),
     comm(400, 30, 21, "moved"),
     comm(400, 30, 21, "again"),
   ]);
-  const name = (tid: number, ticks: number) => {
-    const number = history.threadComm(tid, time(ticks));
-    return number < 0 ? "-" : history.names.text(number);
-  };
+  const name = (tid: number, ticks: number) => threads.name(tid, time(ticks)) ?? "-";
   // Before its first name, a thread has that name.
   assertEquals([50, 100, 299, 300, 999].map((ticks) => name(20, ticks)), [
     ...["shell", "shell", "shell", "program", "program"],
   ]);
   // Of two names at one time, the last one counts.
   assertEquals([name(21, 399), name(21, 400), name(22, 400)], ["worker", "again", "-"]);
-  assertEquals([history.comm(20), history.comm(21), history.comm(30)], [
+  assertEquals([20, 21, 30].map((tid) => threads.name(tid, Infinity)), [
     "program",
-    undefined,
+    "again",
     undefined,
   ]);
-  assertEquals([150, 200, 399, 400].map((ticks) => history.pid(21, time(ticks))), [20, 20, 20, 30]);
-  assertEquals([history.pid(20, time(0)), history.pid(99, time(0))], [20, 99]);
+  // As in perf (machine__update_thread_pid), a thread stays in its process until a FORK.
+  assertEquals([150, 200, 399, 400].map((ticks) => threads.pid(21, time(ticks))), [20, 20, 20, 20]);
+  assertEquals([threads.pid(20, time(0)), threads.pid(99, time(0))], [20, 99]);
 });
 
-Deno.test("PtHistory: maps are those of the time, or else the last ones; a fork copies them, a thread shares them", async () => {
-  const { history, time } = await sidebandOf([
+Deno.test("PtThreads: maps are those of the time, or else the last ones; a fork copies them, a thread shares them", async () => {
+  const { sideband, threads, time } = await sidebandOf([
     map(100, 20, 0x10_0000n, "/bin/first"),
     comm(150, 20, 20, "first"),
     fork(200, [30, 30], [20, 20]),
@@ -222,8 +220,8 @@ Deno.test("PtHistory: maps are those of the time, or else the last ones; a fork 
     map(500, 30, 0x20_0000n, "/bin/child"),
   ]);
   const path = (pid: number, ticks: number, address: number) => {
-    const found = history.map(pid, time(ticks), 0, address);
-    return found < 0 ? "-" : history.names.text(history.source(found).name);
+    const found = threads.map(threads.stateAt(pid, time(ticks)), 0, address);
+    return found < 0 ? "-" : threads.names.text(threads.history.mapName(found));
   };
   assertEquals([100, 299, 300].map((ticks) => path(20, ticks, 0x10_0000)), [
     ...["/bin/first", "/bin/first", "/bin/second"],
@@ -235,15 +233,19 @@ Deno.test("PtHistory: maps are those of the time, or else the last ones; a fork 
   assertEquals([path(30, 210, 0x20_0000), path(30, 500, 0x20_1000), path(40, 500, 0x10_0000)], [
     ...["/bin/child", "-", "-"],
   ]);
-  assertEquals([history.comm(30), history.pid(21, time(400)), history.pid(30, time(200))], [
+  assertEquals([path(21, 100, 0x10_0000), path(21, 400, 0x10_0000)], [
+    "/bin/second",
+    "/bin/second",
+  ]);
+  assertEquals([threads.name(30, Infinity), threads.pid(21, 0), threads.pid(30, time(200))], [
     ...["first", 20, 30],
   ]);
   // Changes: the map of the trace's program, these maps, and the fork of a process.
-  assertEquals(history.changes.slice(1).map((ns) => ns - time(0) > 0), [true, true, true, true]);
+  assertEquals(sideband.mapTimes.slice(1).map((ns) => ns - time(0) > 0), [true, true, true, true]);
 });
 
-Deno.test("PtHistory: a forked process without a name of its own has its parent's, a thread its creator's", async () => {
-  const { history, time } = await sidebandOf([
+Deno.test("PtThreads: a forked process has its parent's name until it gets its own, a thread its creator's", async () => {
+  const { threads, time } = await sidebandOf([
     comm(100, 20, 20, "parent"),
     comm(110, 20, 21, "creator"),
     fork(200, [20, 22], [20, 21]),
@@ -253,41 +255,64 @@ Deno.test("PtHistory: a forked process without a name of its own has its parent'
     comm(600, 50, 50, "fifty"),
     fork(700, [50, 50], [20, 20]),
   ]);
-  const name = (tid: number) => history.names.text(history.threadComm(tid, time(999)));
-  assertEquals([name(22), name(30), name(40), name(50)], ["creator", "own", "own", "parent"]);
-  assertEquals([history.comm(30), history.comm(40), history.comm(50)], ["own", "own", "fifty"]);
+  assertEquals([22, 30, 40, 50].map((tid) => threads.name(tid, time(999))), [
+    ...["creator", "own", "own", "parent"],
+  ]);
+  assertEquals([threads.name(30, time(350)), threads.name(50, time(650))], ["parent", "fifty"]);
 });
 
-Deno.test("PtHistory: a program that is executed begins with its first map, over the maps before", async () => {
+Deno.test("PtThreads: a program that is executed begins with its first map, over the maps before", async () => {
   const exec = 0x2000;
-  const { history, time } = await sidebandOf([
+  const { sideband, threads, time } = await sidebandOf([
     map(100, 20, 0x10_0000n, "/bin/old"),
     comm(200, 20, 20, "new", exec),
     map(300, 20, 0x20_0000n, "/bin/new"),
     map(350, 20, 0x30_0000n, "/lib/more"),
     comm(400, 20, 20, "renamed"),
   ]);
-  assertEquals(history.execs, [{ time: time(300), pid: 20 }]);
+  assertEquals(sideband.execs, [{ time: time(300), pid: 20 }]);
   // As in perf, maps that are not replaced stay.
-  const is = (ticks: number, address: number) => history.map(20, time(ticks), 0, address) >= 0;
+  const is = (ticks: number, address: number) =>
+    threads.map(threads.stateAt(20, time(ticks)), 0, address) >= 0;
   assertEquals([is(150, 0x10_0000), is(300, 0x10_0000), is(300, 0x20_0000)], [true, true, true]);
-  assertEquals(history.changes.length, 4);
+  assertEquals(sideband.mapTimes.length, 4);
 });
 
-Deno.test("PtHistory: kernel addresses are found in the kernel's maps at any time, for each process", async () => {
-  const { history, time } = await sidebandOf([
+Deno.test("PtThreads: kernel addresses are found in the kernel's maps at any time, for each process", async () => {
+  const { threads, time } = await sidebandOf([
     map(100, -1, 0xffff_ffff_8100_0000n, "[kernel.kallsyms]_text", 1, 0x100_0000n),
   ]);
-  const found = (pid: number, low: number) => history.map(pid, time(0), -1, low | 0) >= 0;
+  const found = (pid: number, low: number) =>
+    threads.map(threads.stateAt(pid, time(0)), -1, low | 0) >= 0;
   assertEquals([found(7, 0x8100_0000), found(99, 0x81ff_ffff), found(7, 0x8200_0000)], [
     ...[true, true, false],
   ]);
 });
 
-Deno.test("PtHistory: a process or thread that is not known is none", async () => {
-  const { history } = await sidebandOf([]);
-  history.thread(-1, 88, 5);
-  history.thread(9, -1, 5);
-  history.thread(0, 0, 5);
-  assertEquals([history.pid(88, 9), history.pid(-1, 9), history.pid(0, 9)], [88, -1, 0]);
+Deno.test("PtThreads: a thread id that is used again has the process, name and maps of its time", async () => {
+  const { threads, time } = await sidebandOf([
+    map(50, 20, 0x10_0000n, "/bin/old"),
+    comm(100, 20, 20, "old"),
+    fork(200, [20, 20], [30, 30]),
+    map(300, 20, 0x20_0000n, "/bin/new"),
+    comm(300, 20, 20, "new"),
+  ]);
+  const names = [100, 199, 250, 300].map((ticks) => threads.name(20, time(ticks)));
+  assertEquals(names, ["old", "old", "new", "new"]);
+  const is = (ticks: number, address: number) =>
+    threads.map(threads.stateAt(20, time(ticks)), 0, address) >= 0;
+  assertEquals([is(150, 0x10_0000), is(150, 0x20_0000)], [true, false]);
+  assertEquals([is(210, 0x10_0000), is(210, 0x20_0000)], [false, true]);
+});
+
+Deno.test("PtThreads: a thread of context switches has the process in its samples; an unknown one is its own", async () => {
+  const of = (tid: number, pid: number): Item => {
+    const item = change(10, tid, false, 0);
+    return {
+      ...item,
+      record: { ...item.record, sample_id: { pid, tid, time: after(10), cpu: 0, identifier: 21n } },
+    } as Item;
+  };
+  const { threads } = await sidebandOf([of(88, 80), of(9, -1)]);
+  assertEquals([88, 9, 77, -1, 0].map((tid) => threads.pid(tid, 0)), [80, 9, 77, -1, 0]);
 });

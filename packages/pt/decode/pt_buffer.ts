@@ -107,8 +107,7 @@ export class DecodedBuffer implements PtBuffer {
     this.#switches = stream.cpu === undefined
       ? NO_SWITCHES
       : sideband.switches.get(stream.cpu) ?? NO_SWITCHES;
-    const { history } = sideband;
-    this.#changes = history.changes;
+    this.#changes = sideband.mapTimes;
     this.#pokes = sideband.pokes;
     // The record of the trace has the running thread only if the thread has its own buffer.
     this.tid = stream.cpu === undefined
@@ -136,7 +135,15 @@ export class DecodedBuffer implements PtBuffer {
     if (this.#leftAt !== undefined) {
       const switches = this.#switches;
       const others = [...sideband.switches.values()].filter((other) => other !== switches);
-      this.#aboutTurns = { others, source, clock, ratios, switches, history, leftAt: this.#leftAt };
+      this.#aboutTurns = {
+        others,
+        source,
+        clock,
+        ratios,
+        switches,
+        sideband,
+        leftAt: this.#leftAt,
+      };
     }
     sink.thread?.(this);
     this.#advance();
@@ -285,7 +292,7 @@ export class DecodedBuffer implements PtBuffer {
    * address.
    */
   #hasExecuted(tid: number, ns: number): boolean {
-    const execs = this.#aboutTurns?.history.execs ?? [];
+    const execs = this.#aboutTurns?.sideband.execs ?? [];
     let has = false;
     for (
       let next = execs[this.#exec];

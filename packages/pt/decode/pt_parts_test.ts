@@ -179,15 +179,15 @@ Deno.test("PtSideband: switches, first threads and processes are those of the re
   assertEquals([sideband.firstThread(0), sideband.firstThread(1), sideband.firstThread(5, 9)], [
     ...[7, 8, -1],
   ]);
-  assertEquals([sideband.history.pid(7, time(0)), sideband.history.changes.length], [7, 2]);
-  const map = sideband.history.map(7, time(0), 0, 0x1fff);
-  assertEquals([map >= 0, sideband.history.map(7, time(0), 0, 0x2000)], [true, -1]);
-  assertEquals(sideband.history.map(9, time(0), 0, 0x1000), -1);
+  const { threads } = sideband;
+  assertEquals([threads.pid(7, time(0)), sideband.mapTimes.length], [7, 2]);
+  const map = (tid: number, low: number) => threads.map(threads.stateAt(tid, time(0)), 0, low);
+  assertEquals([map(7, 0x1fff) >= 0, map(7, 0x2000), map(9, 0x1000)], [true, -1, -1]);
   assertThrows(() =>
     new (sideband.constructor as new (trace: unknown) => typeof sideband)({
       streams: [],
       intelPt: undefined,
       intelPtConfig: undefined,
-    }).history, TypeError);
+    }).threads, TypeError);
   assertEquals(tsc(1).type, "TSC");
 });

@@ -1,8 +1,7 @@
 import { floatAt, intAt, type RandomAccessSource } from "@perfdata/format/bytes";
 import { type ClockRatios, FlowDecoder, FlowEvent, FlowStatus } from "@perfdata/intel-pt";
 import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
-import type { PtHistory } from "../code/pt_history.ts";
-import type { Switches } from "../code/pt_sideband.ts";
+import type { PtSideband, Switches } from "../code/pt_sideband.ts";
 import type { PtTrace } from "../code/pt_trace.ts";
 import { PieceReader, type StreamPlace } from "./pt_pieces.ts";
 import type { PtClock } from "./pt_clock.ts";
@@ -100,7 +99,7 @@ export interface TurnSurroundings {
   readonly switches: Pick<Switches, "count" | "time" | "tid">;
   /** Context switches of other CPUs. */
   readonly others: readonly Pick<Switches, "count" | "time" | "tid">[];
-  readonly history: PtHistory;
+  readonly sideband: Pick<PtSideband, "execs" | "threads">;
   readonly leftAt: LeftAt;
 }
 
@@ -274,11 +273,10 @@ export class PtTurns {
 
   /** The turns up to the next time, of threads that may have code in user space. */
   #turnsUntil(tid: number, now: number, next: number): Turn[] {
-    const { switches, history } = this.#about;
+    const { switches, sideband: { execs } } = this.#about;
     const end = this.#until?.time ?? Infinity;
     const turns: Turn[] = [{ tid, since: now, isExec: false }];
     let running = tid;
-    const execs = history.execs;
     let exec = execs.findIndex(({ time }) => time > now);
     if (exec < 0) exec = execs.length;
     const executed = (until: number) => {
@@ -405,7 +403,7 @@ export class PtTurns {
 
   #pid(number: number): number {
     const { tid, since } = this.#turns[number] as Turn;
-    return this.#about.history.pid(tid, since);
+    return this.#about.sideband.threads.pid(tid, since);
   }
 
   /** Cost of a PIP packet with the CR3 of another process. */

@@ -34,11 +34,11 @@ async function turnsOf(
   { packets, switches, execs = [], others = [], left = {}, tids = [7, 8, 9] }: Choices,
 ) {
   const { trace } = await small({ cpus: [packets], tids });
-  const { source, clock, sideband: { history } } = trace;
+  const { source, clock, sideband } = trace;
   const first = clock.origin.since(at(0));
-  history.execs.push(...execs.map(([ns, pid]) => ({ time: first + ns, pid })));
+  sideband.execs.push(...execs.map(([ns, pid]) => ({ time: first + ns, pid })));
   const about: TurnSurroundings = {
-    ...{ source, clock, history },
+    ...{ source, clock, sideband },
     ratios: {},
     switches: columns(switches, first),
     others: [columns(others, first)],

@@ -408,7 +408,7 @@ Deno.test("PtEntries: each thread has the time and entries of its objects, witho
     await names.resolve();
     const path = (object: number) => code.objects[object]?.path ?? `${object}`;
     return [
-      threadObjects(entries, path, sideband.history).map((row) =>
+      threadObjects(entries, path, sideband.threads).map((row) =>
         [row.tid, row.object, row.time, row.entries, row.seen].join(" ")
       ),
       entryPoints(entries, names).map((row) =>

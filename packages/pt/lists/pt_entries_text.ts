@@ -1,5 +1,5 @@
 import type { PtEntries } from "./pt_entries.ts";
-import type { PtHistory } from "../code/pt_history.ts";
+import type { PtThreads } from "../code/pt_threads.ts";
 import type { PtNames } from "../code/pt_names.ts";
 
 /** An object of a thread's code, from packets alone. */
@@ -38,13 +38,12 @@ export interface EntryPoint {
 export function threadObjects(
   entries: PtEntries,
   pathOf: (object: number) => string,
-  history: PtHistory,
+  threads: PtThreads,
 ): ThreadObject[] {
   return entries.objects().map(({ tid, object, time, entries, seen }) => {
-    const comm = history.threadComm(tid, Infinity);
     return {
       tid,
-      comm: comm < 0 ? undefined : history.names.text(comm),
+      comm: threads.name(tid, Infinity),
       object: pathOf(object),
       time,
       entries,

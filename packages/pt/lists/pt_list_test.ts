@@ -129,7 +129,7 @@ Deno.test("PtEntries: addresses of packets give entries, time to the next addres
   const objects = threadObjects(
     entries,
     (number) => code.objects[number]?.path ?? "?",
-    sideband.history,
+    sideband.threads,
   );
   assertEquals(
     objects.map(({ tid, object, time, entries, seen }) => [tid, object, time, entries, seen]),

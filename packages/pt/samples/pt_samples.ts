@@ -1,6 +1,6 @@
 import { type BlockCache, type FlowDecoder, InsnKind, type PathTable } from "@perfdata/intel-pt";
 import type { PtTrace } from "../code/pt_trace.ts";
-import type { PtHistory } from "../code/pt_history.ts";
+import type { PtThreads } from "../code/pt_threads.ts";
 import { isBranch, PathTurns, TURN_WORDS, usesPacket } from "../decode/pt_path_turns.ts";
 import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 import type { AddedLists } from "./pt_added_lists.ts";
@@ -54,7 +54,7 @@ export class PtSamples implements PtSink {
   readonly #maker: SampleMaker;
   readonly #events: EventSamples;
   readonly #options: SamplesOptions;
-  readonly #history: PtHistory;
+  readonly #threads: PtThreads;
   readonly #tracks: SampleTrack[] = [];
   /** Positions of calls and returns, if other jumps do not matter for the requested samples. */
   readonly #turns: PathTurns | undefined;
@@ -62,7 +62,7 @@ export class PtSamples implements PtSink {
   /** Creates a sink for `decodePt`. */
   constructor(trace: Pick<PtTrace, "code" | "clock" | "sideband">, options: SamplesOptions) {
     this.#options = options;
-    this.#history = trace.sideband.history;
+    this.#threads = trace.sideband.threads;
     const maker = this.#maker = new SampleMaker(trace, options);
     this.#events = new EventSamples(maker);
     const { branches, cycles } = options.itrace;
@@ -247,8 +247,8 @@ export class PtSamples implements PtSink {
       const { tid } = buffer;
       const time = Math.max(track.now, buffer.position, 0);
       track.tid = tid;
-      track.pid = this.#history.pid(tid, time);
-      track.comm = this.#history.threadComm(tid, time);
+      track.pid = this.#threads.pid(tid, time);
+      track.comm = this.#threads.comm(tid, time);
     }
     return track;
   }

@@ -2,7 +2,7 @@ import { BRANCH, SampleHistogram, withoutReferenceSymbol } from "@perfdata/sessi
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
 import { type EventTotal, NodeTable, type SampleKeys } from "@perfdata/profile";
-import type { PtCode, PtHistory } from "@perfdata/pt/code";
+import type { PtCode, PtThreads } from "@perfdata/pt/code";
 import { IP_FLAG, type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
 import type { LookedUpCode } from "./function_names.ts";
 import type { CountedCode, CountedSamples } from "./functions.ts";
@@ -31,7 +31,7 @@ export class TraceBranchSamples implements CountedSamples {
   readonly #keys: SampleKeys;
 
   /** Creates empty counts. */
-  constructor(names: PtHistory["names"], keys: SampleKeys = {}) {
+  constructor(names: PtThreads["names"], keys: SampleKeys = {}) {
     this.#keys = keys;
     // Even numbers are names, odd ones unnamed threads.
     this.comms = {

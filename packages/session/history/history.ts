@@ -106,12 +106,14 @@ export class History {
   #last = -1;
   /** The result of the last search. */
   #moment = 0;
+  readonly #laterMaps: boolean;
 
   /** Creates the history from an index. */
   constructor(index: HistoryIndex, options: HistoryOptions) {
     const { rounds, isTimed } = index;
     this.#rounds = rounds;
     this.#isTimed = isTimed;
+    this.#laterMaps = options.laterMaps === true;
     const keeper = new HistoryKeeper(index, options);
     keeper.run();
     this.#machine = keeper.machine;
@@ -186,6 +188,20 @@ export class History {
       }
     }
     return this.#stateOfStranger(pid, tid, moment);
+  }
+
+  /**
+   * The state of a thread after all records up to a time, for histories without rounds. Before its
+   * first record, the thread has the state after that record.
+   *
+   * @param hi Upper half of the time.
+   * @param lo Lower half.
+   */
+  stateAt(tid: number, hi: number, lo: number): number {
+    const moment = this.moment(0, hi, lo, Infinity);
+    const number = this.#tids.find(tid);
+    const first = number >= 0 && this.#threads.has(number) ? this.#threads.until(number, -1) : 0;
+    return this.state(tid, tid, Math.max(moment, first));
   }
 
   /** The state of a thread at a moment, from the row of the thread at that moment. */
@@ -393,7 +409,29 @@ export class History {
       ) return last;
     }
     const roots = isKernel ? this.#kernelRoot : this.#userRoot;
-    return lasts[state] = spaces.find(roots[state] as number, hi, lo);
+    const found = lasts[state] = spaces.find(roots[state] as number, hi, lo);
+    return found < 0 && this.#laterMaps ? this.#laterMap(state, isKernel, hi, lo) : found;
+  }
+
+  /** The map at an address at the end: of the state's thread, or of the recording for the kernel. */
+  #laterMap(state: number, isKernel: boolean, hi: number, lo: number): number {
+    const moment = isKernel ? this.count : this.#lastMoment(state);
+    const last = this.state(intAt(this.pids, state), intAt(this.tids, state), moment);
+    const root = isKernel ? intAt(this.#kernelRoot, last) : intAt(this.#userRoot, last);
+    return this.spaces.find(root, hi, lo);
+  }
+
+  /** The last moment before a state's thread id is used for another thread. */
+  #lastMoment(state: number): number {
+    const threads = this.#threads;
+    const number = this.#tids.find(intAt(this.tids, state));
+    let row = threads.at(number, intAt(this.#from, state));
+    if (row < 0) return this.count;
+    const lives = threads.values[3] as Int32Array;
+    const life = lives[row];
+    const end = intAt(threads.starts, number + 1);
+    while (row + 1 < end && lives[row + 1] === life) row++;
+    return Math.min(this.count, threads.until(number, row) - 1);
   }
 
   /** {@link History.map} for the address at `at` of a record. */

@@ -64,6 +64,11 @@ export interface HistoryOptions {
   readonly applied?: Applied | undefined;
   /** Whether states of threads without samples are needed, too; false by default. */
   readonly allThreads?: boolean | undefined;
+  /**
+   * Whether an address that is not mapped at a moment has the map at the end of its thread; false
+   * by default. For traces, whose times may be inexact.
+   */
+  readonly laterMaps?: boolean | undefined;
 }
 
 /** Records that begin with a process and a thread. */

@@ -82,6 +82,11 @@ for (
   ]
 ) HISTORY[type] = 1;
 
+/** Whether records of a type change the machine. */
+export function changesMachine(type: number): boolean {
+  return HISTORY[type] === 1;
+}
+
 /** A range of records that can be read alone. */
 export interface IndexBlock {
   /** File offset of the first record. */

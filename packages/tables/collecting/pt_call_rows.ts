@@ -1,6 +1,6 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { CallEvents } from "@perfdata/pt/decode";
-import type { PtHistory, PtNames } from "@perfdata/pt/code";
+import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import { constant, type RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 
@@ -36,7 +36,7 @@ export class PtCallRows {
   }
 
   /** Adds calls that ended. The names of their places have to be resolved. */
-  take(events: CallEvents, names: PtNames, history: PtHistory): void {
+  take(events: CallEvents, names: PtNames, threads: PtThreads): void {
     for (let i = 0; i < events.count; i++) {
       if (events.kind[i] === 0) continue;
       const tid = intAt(events.tid, i);
@@ -57,7 +57,7 @@ export class PtCallRows {
       else push(this.#cycles, cycles);
       this.#tid.push(tid);
       this.#cpu.push(intAt(events.cpu, i));
-      this.#pid.push(history.pid(tid, Infinity));
+      this.#pid.push(threads.pid(tid, Infinity));
       this.#depth.push(intAt(events.depth, i));
       this.#returned.push(events.kind[i] === 2 ? 0 : 1);
       this.#functions.push(names.names[place]);
