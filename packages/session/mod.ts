@@ -89,7 +89,6 @@ export {
 export { SampleComms } from "./machine/sample_comms.ts";
 export {
   type FoundPlaces,
-  type LookUpOptions,
   lookUpPlaces,
   type LookUpRows,
   PlaceLookUps,

@@ -69,7 +69,7 @@ export async function namePlaces(
     for (const [i, place] of found.places.entries()) {
       frames.set(place, intAt(shown, found.object), kind | trusted, found.resolutions[i]);
     }
-  }, { progress });
+  }, progress);
   for (let place = 0; place < count; place++) {
     if (isMet[place] === 0 || frames.has(place)) continue;
     const mode = places.cpumode(place);

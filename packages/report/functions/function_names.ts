@@ -55,8 +55,6 @@ export type CodePlaces = Pick<
 export interface LookedUpPlaces {
   /** By place; `undefined` if it was not looked up. */
   readonly resolutions: readonly (FoundName | undefined)[];
-  /** Object in which each place was looked up; -1 if there is none. */
-  readonly object: Int32Array;
   /** Whether each place's file is not known to be the recorded one. */
   readonly unverified: Uint8Array;
   /** Trust in the names; `undefined` if nothing was looked up. */
@@ -106,32 +104,25 @@ export async function lookUpCounted(
       if (node >= 0) uses.use(intAt(stacks.place, node), ADDRESS_USE.CALLCHAIN, 0, 0);
     }
   }
-  return await lookUpUses(places, uses, resolver, counts.stacks, progress);
+  return await lookUpUses(places, uses, resolver, progress);
 }
 
-/**
- * Looks up the used places.
- *
- * @param bootCode Whether callers beside the kernel's mapping are looked up in the kernel.
- */
+/** Looks up the used places. */
 export async function lookUpUses(
   places: AddressedPlaces,
   uses: PlaceUses,
   resolver: SymbolResolver,
-  bootCode: boolean,
   progress?: LookUpProgress,
 ): Promise<LookedUpPlaces> {
   const resolutions = new Array<FoundName | undefined>(places.count);
-  const object = new Int32Array(places.count).fill(-1);
   const unverified = new Uint8Array(places.count);
   const trust = await lookUpPlaces(places, uses, resolver, (found) => {
     for (const [i, place] of found.places.entries()) {
       resolutions[place] = found.resolutions[i];
-      object[place] = found.object;
       unverified[place] = found.verified ? 0 : 1;
     }
-  }, { bootCode, progress });
-  return { resolutions, object, unverified, trust };
+  }, progress);
+  return { resolutions, unverified, trust };
 }
 
 /**
@@ -270,7 +261,7 @@ export class PlaceNames {
     if (known !== undefined) return known;
     const places = this.#places;
     const resolution = this.#lookUps?.resolutions[place];
-    const object = place < 0 || places.object(place) < 0 ? -1 : this.#objectOf(place);
+    const object = place < 0 ? -1 : places.object(place);
     const dso = this.#dsoOf[object] ?? this.#unknown;
     const { kind, referenceAddress = 0 } = places.objects[object] ?? {};
     const base = kind === "kernel" ? referenceAddress : 0;
@@ -322,17 +313,11 @@ export class PlaceNames {
     const needs = this.#needs;
     const places = this.#places;
     const found = this.#lookUps?.resolutions[place];
-    const unmapped = place < 0 || places.object(place) < 0;
-    const object = place < 0
-      ? -1
-      : unmapped && found?.symbol === undefined
-      ? -1
-      : this.#objectOf(place);
+    const object = place < 0 ? -1 : places.object(place);
     const dso = this.#dsoOf[object] ?? this.#unknown;
-    const base = places.objects[object]?.kind === "kernel"
-      ? places.objects[object]?.referenceAddress ?? 0
-      : 0;
-    const inObject = place < 0 ? 0 : places.address(place) - (unmapped ? base : 0);
+    const { kind, referenceAddress = 0 } = places.objects[object] ?? {};
+    const base = kind === "kernel" ? referenceAddress : 0;
+    const inObject = place < 0 ? 0 : places.address(place);
     const address = inObject + base;
     const frame = found?.frames[number];
     const line = needs.line ? this.#lineOf(frame, found, inObject) : 0;
@@ -344,7 +329,7 @@ export class PlaceNames {
         ? this.functions.inlined(dso, frame, address, level)
         : found?.symbol === undefined
         ? this.functions.address(
-          unmapped && place >= 0 && this.#isAlone(place) ? -1 : dso,
+          place >= 0 && this.#isAlone(place) ? -1 : dso,
           address,
           hexOf(places, place, base),
           level,
@@ -409,12 +394,6 @@ export class PlaceNames {
   /** The data that an instruction accesses. */
   #access(place: number): DataAccess {
     return this.#accesses.get(place) ?? { cause: "no code" };
-  }
-
-  /** The object in which a place was looked up, otherwise its own. */
-  #objectOf(place: number): number {
-    const object = this.#lookUps?.object[place] ?? -1;
-    return object >= 0 ? object : this.#places.object(place);
   }
 
   /**

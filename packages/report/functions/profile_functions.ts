@@ -82,8 +82,8 @@ function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
 
 /** The profile's names in the form of look-up results. */
 function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces {
-  const { object, start } = places;
-  const count = object.length;
+  const { start } = places;
+  const count = places.object.length;
   const resolutions: FoundName[] = [];
   const unverified = new Uint8Array(count);
   for (let place = 0; place < count; place++) {
@@ -108,7 +108,7 @@ function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces 
       name === "" ? { symbol: undefined, frames: [] } : { symbol: { name }, frames: shown },
     );
   }
-  return { resolutions, object, unverified, trust: undefined };
+  return { resolutions, unverified, trust: undefined };
 }
 
 /** Columns of samples that a profile has. */

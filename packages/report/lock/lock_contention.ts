@@ -418,7 +418,7 @@ export class LockContention implements Consumer {
         uses.use(place, ADDRESS_USE.CALLCHAIN, contended, total);
       }
     }
-    return await lookUpUses((this.#engine as Engine).places, uses, resolver, false);
+    return await lookUpUses((this.#engine as Engine).places, uses, resolver);
   }
 }
 

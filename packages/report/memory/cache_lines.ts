@@ -510,7 +510,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       if (code >= 0) uses.use(code, ADDRESS_USE.IP, records, records);
       uses.use(data, ADDRESS_USE.IP, records, records);
     }
-    const lookUps = await lookUpUses(engine.places, uses, resolver, false);
+    const lookUps = await lookUpUses(engine.places, uses, resolver);
     const names = new PlaceNames(
       engine.places,
       lookUps,

@@ -1,10 +1,10 @@
+import { floatAt, uintAt } from "@perfdata/format/bytes";
 import {
   ADDRESS_USE,
   type AddressedPlaces,
   type AddressTable,
   type PlaceUses,
 } from "../places/address_table.ts";
-import { KERNEL_UNMAPPED } from "../places/places.ts";
 import {
   LookUpOutcomes,
   type LookUpProgress,
@@ -16,17 +16,6 @@ import {
 } from "./symbolize.ts";
 import type { ObjectSymbols, Resolution, SymbolObject } from "@perfdata/symbols/resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
-
-/** Options of {@linkcode lookUpPlaces}. */
-export interface LookUpOptions {
-  /**
-   * Whether callers next to the mapped kernel are looked up in it. They are in code that only runs
-   * at boot.
-   */
-  readonly bootCode?: boolean;
-  /** Called after each object. */
-  readonly progress?: LookUpProgress | undefined;
-}
 
 /** The looked-up places of one object. */
 export interface FoundPlaces {
@@ -42,10 +31,11 @@ export interface FoundPlaces {
 
 /**
  * Looks up places, each once, object by object. All commands use it, so that an address has the
- * same name and the same trust everywhere.
+ * same name and the same trust everywhere. Places get the object in which they were found.
  *
  * @param uses The places, with their weights in the report of trust.
  * @param take Receives the places of each object.
+ * @param progress Called after each object.
  *
  * @example
  * ```ts
@@ -74,17 +64,34 @@ export async function lookUpPlaces(
   uses: PlaceUses,
   resolver: SymbolResolver,
   take: (found: FoundPlaces) => void,
-  options: LookUpOptions = {},
+  progress?: LookUpProgress,
 ): Promise<SymbolTrust> {
   const table = uses.table(places);
-  if (options.bootCode === true) inKernel(table, places.objects);
   return await symbolTrust(
     { objects: places.objects, table },
     resolver,
-    ({ number, rows, resolutions, symbols: { verified } }) =>
-      take({ object: number, places: rows, resolutions, verified }),
-    options.progress,
+    ({ number, rows, resolutions, symbols: { verified } }) => {
+      moveFound(places, number, rows, table);
+      take({ object: number, places: rows, resolutions, verified });
+    },
+    progress,
   );
+}
+
+/** Moves places that were found in another object than their own: see `KernelBeside`. */
+function moveFound(
+  places: Pick<LookUpRows, "object" | "move">,
+  object: number,
+  rows: Uint32Array,
+  { address }: AddressTable,
+  first = 0,
+): void {
+  if (places.move === undefined) return;
+  for (let i = 0; i < rows.length; i++) {
+    const row = uintAt(rows, i);
+    const place = first + row;
+    if (places.object(place) !== object) places.move(place, object, floatAt(address, row));
+  }
 }
 
 /** Number of objects whose symbols stay open if places are looked up in parts. */
@@ -104,6 +111,8 @@ export interface LookUpRows {
    * Time of its first use in the recording's clock: for generated code whose object has no version.
    */
   time?(row: number): number;
+  /** Called with a row that is found in another object than its own, and the address there. */
+  move?(row: number, object: number, address: number): void;
 }
 
 /**
@@ -141,6 +150,7 @@ export class PlaceLookUps {
       const found of symbolizeWith({ objects, table }, (number) => this.#symbols(number))
     ) {
       this.#outcomes.add(found, first);
+      moveFound(this.#rows, found.number, found.rows, table, first);
       const { number, rows, resolutions, symbols: { verified } } = found;
       this.#take({ object: number, places: rows.map((row) => first + row), resolutions, verified });
     }
@@ -209,18 +219,6 @@ function tableOf(rows: LookUpRows, first: number): AddressTable {
   const none = new Float64Array(0);
   const uses = new Uint8Array(count).fill(ADDRESS_USE.CALLCHAIN);
   return { count, object, address, uses, samples: none, periods: none, times };
-}
-
-function inKernel(table: AddressTable, objects: readonly SymbolObject[]): void {
-  const kernel = objects.findIndex(({ kind }) => kind === "kernel");
-  if (kernel < 0) return;
-  const base = objects[kernel]?.referenceAddress ?? 0;
-  for (let row = 0; row < table.count; row++) {
-    const isCaller = ((table.uses[row] as number) & ADDRESS_USE.CALLCHAIN) !== 0;
-    if (table.object[row] !== KERNEL_UNMAPPED || !isCaller) continue;
-    table.object[row] = kernel;
-    table.address[row] = (table.address[row] as number) - base;
-  }
 }
 
 /**

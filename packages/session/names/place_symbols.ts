@@ -10,7 +10,8 @@ import {
   type Resolution,
   type SymbolObject,
 } from "@perfdata/symbols/resolver";
-import { KERNEL_HIDDEN, type Places } from "../places/places.ts";
+import { KERNEL_HIDDEN, KERNEL_UNMAPPED, type Places } from "../places/places.ts";
+import { kernelBeside } from "./kernel_beside.ts";
 import { type LookUpRows, PlaceLookUps } from "./look_up.ts";
 
 /** The names at an address of a recording. */
@@ -174,13 +175,13 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
         this.count(symbol, object, found);
       }
     };
-    for (let row = first; row < wanted.length; row++) {
-      if (rows.object(row) < 0) set(row, undefined, true);
-    }
     this.#lookUps ??= new PlaceLookUps(rows, this.#resolver, (found) => {
       found.places.forEach((row, i) => set(row, found.resolutions[i], found.verified));
     });
     await this.#lookUps.next();
+    for (let row = first; row < wanted.length; row++) {
+      if (rows.object(row) < 0) set(row, undefined, true);
+    }
     this.#learned = wanted.length;
   }
 
@@ -214,13 +215,15 @@ function wantedRows(places: Places, wanted: readonly number[]): LookUpRows {
     const number = wanted[row] as number;
     return number < 0 ? -1 - number : number;
   };
+  const distanceOf = (row: number): number => (wanted[row] as number) < 0 ? 1 : 0;
   return {
     get count() {
       return wanted.length;
     },
     objects: places.objects,
     object: (row) => places.object(placeOf(row)),
-    address: (row) => places.address(placeOf(row)) - ((wanted[row] as number) < 0 ? 1 : 0),
+    address: (row) => places.address(placeOf(row)) - distanceOf(row),
+    move: (row, object, address) => places.move(placeOf(row), object, address + distanceOf(row)),
   };
 }
 
@@ -291,15 +294,26 @@ export class BundlePlaceSymbols extends PlaceSymbols {
   #find(place: number, distance: number): PlaceSymbol {
     const places = this.#places;
     if (places === undefined) throw new Error("BundlePlaceSymbols: start was not called");
-    const number = places.object(place);
-    for (let i = this.#bundled.length; i <= number; i++) {
-      const object = places.objects[i] as SymbolObject;
+    const { objects } = places;
+    let number = places.object(place);
+    const kernel = number === KERNEL_UNMAPPED ? kernelBeside(objects) : -1;
+    for (let i = this.#bundled.length; i <= Math.max(number, kernel); i++) {
+      const object = objects[i] as SymbolObject;
       this.#bundled.push(this.#bundle.object(object));
       if (this.#bundle.otherBuilds(object).length > 0) this.otherBuilds.add(object.path);
     }
-    const object = places.objects[number];
+    const find = (of: number, address: number): Resolution | undefined =>
+      bundledResolution(this.#bundled[of], address + distance, true, this.#show);
+    if (kernel >= 0) {
+      const address = places.address(place) - (objects[kernel]?.referenceAddress ?? 0);
+      if (find(kernel, address)?.symbol !== undefined) {
+        places.move(place, kernel, address);
+        number = kernel;
+      }
+    }
+    const object = objects[number];
     const address = places.address(place) + distance;
-    const found = bundledResolution(this.#bundled[number], address, true, this.#show);
+    const found = find(number, places.address(place));
     const isVerified = object?.buildId !== undefined ||
       (object !== undefined && !canHaveBuildId(object));
     return placeSymbol(object, address, found, this.#show, isVerified);

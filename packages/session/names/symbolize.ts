@@ -9,8 +9,9 @@ import {
 import type { SymbolResolver } from "@perfdata/symbols";
 import { ADDRESS_USE } from "../places/address_table.ts";
 import type { RecordedAddresses } from "../places/addresses.ts";
-import { enlarge } from "@perfdata/format/bytes";
-import { KERNEL_HIDDEN } from "../places/places.ts";
+import { enlarge, intAt, uintAt } from "@perfdata/format/bytes";
+import { KERNEL_HIDDEN, KERNEL_UNMAPPED } from "../places/places.ts";
+import { KernelBeside } from "./kernel_beside.ts";
 
 /** The looked-up addresses of one object. */
 export interface SymbolizedObject {
@@ -73,16 +74,21 @@ export type LookUpProgress = (done: number, all: number) => void;
 function lookedUp({ count, object, uses }: RecordedAddresses["table"]): number {
   let n = 0;
   for (let row = 0; row < count; row++) {
-    if ((object[row] as number) >= 0 && uses[row] !== 0) n++;
+    const of = intAt(object, row);
+    if ((of >= 0 || of === KERNEL_UNMAPPED) && uses[row] !== 0) n++;
   }
   return n;
 }
 
-/** Like {@linkcode symbolize}, but the caller opens and closes the symbols. */
+/**
+ * Like {@linkcode symbolize}, but the caller opens and closes the symbols. Rows of `table` get the
+ * object in which they were found: see `KernelBeside`.
+ */
 export async function* symbolizeWith(
   { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
   open: (object: number) => Promise<ObjectSymbols>,
 ): AsyncGenerator<SymbolizedObject, void, void> {
+  const beside = new KernelBeside(table, objects);
   const counts = new Uint32Array(objects.length);
   const isLooked = (row: number) => (table.object[row] as number) >= 0 && table.uses[row] !== 0;
   for (let row = 0; row < table.count; row++) {
@@ -104,7 +110,14 @@ export async function* symbolizeWith(
     const addresses = pick(table.address, rows);
     const symbols = await open(number);
     const resolutions = await symbols.find(addresses, pick(table.times, rows));
-    yield { number, symbols, rows, resolutions };
+    const kept = number === beside.kernel
+      ? beside.found(rows, (i) => resolutions[i]?.symbol !== undefined)
+      : undefined;
+    yield kept === undefined ? { number, symbols, rows, resolutions } : {
+      ...{ number, symbols },
+      rows: kept.map((i) => uintAt(rows, i)),
+      resolutions: Array.from(kept, (i) => resolutions[i] as Resolution),
+    };
   }
 }
 
@@ -246,6 +259,7 @@ export async function symbolTrust(
     done += symbolized.rows.length;
     progress?.(done, all);
   }
+  progress?.(all, all);
   return outcomes.trust(recorded);
 }
 

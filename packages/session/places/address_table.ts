@@ -42,6 +42,8 @@ export interface AddressTable {
 export type AddressedPlaces = Pick<Places, "count" | "objects" | "object" | "address"> & {
   /** Time of the first use of each place, in traces. */
   readonly times?: Float64Array | undefined;
+  /** Called with a place that is found in another object than its own: see {@link Places.move}. */
+  move?(place: number, object: number, address: number): void;
 };
 
 /**

@@ -70,7 +70,7 @@ const MEMORY =
  * | the kernel | address − its reference symbol, as recorded |
  * | memory without a file, huge pages | the address itself |
  * | nothing, in the kernel of a guest | the address itself; the object is `[guest.kernel]`, as `--guest-kallsyms` may name it |
- * | nothing | the address itself, or 0 where {@link Places.joinsUnmapped}; the object is {@link UNMAPPED}, … |
+ * | nothing | the address itself, or 0 if {@link Places.isShared}; the object is {@link UNMAPPED}, … |
  *
  * @example
  * ```ts
@@ -100,7 +100,8 @@ export class Places {
   nowLo: number = 0;
   /**
    * Whether all unmapped addresses of a CPU mode share one place, at address 0, as requested by
-   * `Needs.unmapped`. To be set before the first look-up.
+   * `Needs.unmapped`. To be set before the first look-up. Addresses beside the kernel's mapping do
+   * not, since they may be of the kernel: {@link Places.move}.
    */
   joinsUnmapped: boolean = false;
   /**
@@ -171,12 +172,29 @@ export class Places {
   }
 
   /**
-   * {@link Places.find} for mapped addresses. Returns -1 for an unmapped address, without adding a
-   * place.
+   * {@link Places.find} for addresses with a place of their own. Returns -1 for others, without
+   * adding a place.
    */
-  findMapped(thread: number, cpumode: number, hi: number, lo: number): number {
+  findOwn(thread: number, cpumode: number, hi: number, lo: number): number {
     this.#locate(thread, cpumode, hi, lo);
-    return this.#object < 0 ? -1 : this.row(this.#object, this.#hi, this.#lo);
+    return this.isShared(this.#object) ? -1 : this.row(this.#object, this.#hi, this.#lo);
+  }
+
+  /** Whether all unmapped addresses with this number instead of an object share one place. */
+  isShared(object: number): boolean {
+    return object < 0 &&
+      (this.joinsObjects || this.joinsUnmapped && object !== KERNEL_UNMAPPED);
+  }
+
+  /**
+   * Moves a place to the object in which a look-up found it. A later {@link Places.find} of the
+   * same address may add another place for it.
+   */
+  move(place: number, object: number, address: Address): void {
+    const hi = Math.floor(address / 2 ** 32);
+    this.#objects[place] = object;
+    this.#his[place] = hi;
+    this.#los[place] = address - hi * 2 ** 32;
   }
 
   /**
@@ -235,8 +253,8 @@ export class Places {
       return;
     }
     if (map < 0) {
-      this.#object = unmapped(cpumode);
-      if (this.joinsUnmapped || this.joinsObjects) this.#hi = this.#lo = 0;
+      this.#object = unmapped(cpumode, this.#recorded.kernelMapped);
+      if (this.isShared(this.#object)) this.#hi = this.#lo = 0;
       return;
     }
     const { spaces } = machine;
@@ -513,12 +531,10 @@ export class Places {
   }
 }
 
-function unmapped(cpumode: number): number {
-  return cpumode === PERF_RECORD_MISC_USER
-    ? UNMAPPED
-    : cpumode === PERF_RECORD_MISC_KERNEL
-    ? KERNEL_HIDDEN
-    : OTHER_UNMAPPED - cpumode;
+function unmapped(cpumode: number, hasKernel: boolean): number {
+  if (cpumode === PERF_RECORD_MISC_USER) return UNMAPPED;
+  if (cpumode !== PERF_RECORD_MISC_KERNEL) return OTHER_UNMAPPED - cpumode;
+  return hasKernel ? KERNEL_UNMAPPED : KERNEL_HIDDEN;
 }
 
 /** A mapped object, with the rule for its addresses. */

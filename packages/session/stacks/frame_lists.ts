@@ -15,7 +15,7 @@ const MOST_FRAMES = 127;
  * tools/perf/util/machine.c): an entry has the CPU mode of the last `PERF_CONTEXT_*` before it. A
  * chain with an unknown marker is ignored. Of a chain that is too long, the innermost entries are
  * kept. In code without frame pointers, most entries are not addresses of code: they get no place
- * if `Places.joinsUnmapped`.
+ * if they would share one (`Places.isShared`).
  */
 export class FrameStep {
   readonly #places: Places;
@@ -69,9 +69,7 @@ export class FrameStep {
       }
       // The entry after PERF_CONTEXT_USER_DEFERRED is a cookie.
       if (mode < 0) continue;
-      const place = places.joinsUnmapped
-        ? places.findMapped(thread, mode, entryHi, entryLo)
-        : places.find(thread, mode, entryHi, entryLo);
+      const place = places.findOwn(thread, mode, entryHi, entryLo);
       to = this.#put(frames, to, place, entryHi, entryLo);
     }
     const { places: found, words } = user;
@@ -85,7 +83,7 @@ export class FrameStep {
   /** Writes a frame: its place, or its address if it has no place of its own. */
   #put(frames: Int32Array, at: number, place: number, hi: number, lo: number): number {
     const places = this.#places;
-    const isPlace = place >= 0 && !(places.joinsUnmapped && places.object(place) < 0);
+    const isPlace = place >= 0 && !places.isShared(places.object(place));
     if (isPlace || hi === PLACE_FRAME) {
       frames[at] = PLACE_FRAME;
       frames[at + 1] = isPlace ? place : places.row(UNMAPPED, hi, lo);
