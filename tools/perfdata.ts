@@ -3,7 +3,7 @@
  * exports `tool`, an entry in {@link COMMANDS}, a task of the same name in `deno.json`, and
  * `docs/NAME.md`.
  */
-import { complain, listed, UsageError, writeOut } from "./shared/cli.ts";
+import { complain, exists, isInteractive, listed, UsageError, writeOut } from "./shared/cli.ts";
 import { type Command, main } from "./shared/command.ts";
 import { type Described, helpText } from "./shared/flag_table.ts";
 
@@ -237,9 +237,10 @@ function overview(): Described {
     flags: FLAGS,
     help: {
       about: "reads, writes and explains Linux perf.data files",
-      usage: ["COMMAND [flags] [FILE]"],
+      usage: ["COMMAND [flags] [FILE]", "FILE"],
       text: `
-FILE is a perf.data file or directory, or - for a pipe (default: perf.data).
+FILE is a perf.data file or directory, or - for a pipe (default: perf.data). Without a COMMAND, FILE
+is shown by report on a terminal, and by info otherwise.
 
 ${groups.join("\n\n")}
 `,
@@ -259,7 +260,11 @@ function entryOf(name: string): Entry {
   if (found !== undefined) return found;
   const known = [...entries, ...OWN].map((entry) => entry.name);
   throw new UsageError(
-    name.startsWith("-") ? `unknown flag ${name}` : `unknown command ${name}`,
+    name.startsWith("-")
+      ? `unknown flag ${name}`
+      : /[./]/.test(name)
+      ? `${name} is neither a command nor a file`
+      : `unknown command ${name}`,
     { word: name, known: name.startsWith("-") ? ["--help", "--version"] : known },
   );
 }
@@ -351,16 +356,20 @@ function giveUp(args: readonly string[], needs: readonly Need[] = []): void {
       Deno.permissions.revokeSync({ name: "env", variable });
     }
   }
-  if (!needs.includes("shell")) {
-    if (!needs.includes("download")) {
-      Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
-    }
-    Deno.permissions.revokeSync({ name: "env", variable: "TERM" });
+  if (!needs.includes("shell") && !needs.includes("download")) {
+    Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" });
   }
   if (!needs.includes("serve")) {
     Deno.permissions.revokeSync({ name: "net" });
     Deno.permissions.revokeSync({ name: "run", command: "/usr/bin/xdg-open" });
   }
+}
+
+/** Whether the first word is a file or directory instead of a command. */
+function isFileName(word: string): boolean {
+  if (word === "-") return true;
+  if (word.startsWith("-") || entries.some(({ name }) => name === word)) return false;
+  return exists(word);
 }
 
 async function run([name, ...args]: readonly string[]): Promise<number> {
@@ -382,11 +391,13 @@ async function run([name, ...args]: readonly string[]): Promise<number> {
       return await completion(args);
     default: {
       if (isOfPerf(name, args)) return answerForPerf(name, args);
-      const { needs, load } = entryOf(name);
-      giveUp(args, needs);
+      const isFile = isFileName(name);
+      const { needs, load } = entryOf(isFile ? isInteractive() ? "report" : "info" : name);
+      const given = isFile ? [name, ...args] : args;
+      giveUp(given, needs);
       const { tool } = await load();
       // `main` exits the process if the exit code is not 0; messages begin with the command's name.
-      await main(tool, args, "perfdata");
+      await main(tool, given, "perfdata");
       return 0;
     }
   }

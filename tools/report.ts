@@ -3,7 +3,7 @@ import { runBrowser, Screen, type Terminal } from "../view/terminal/terminal.ts"
 import { Browser, type BrowserHost } from "../view/terminal/browser.ts";
 import { ViewEngine } from "../view/data/view_engine.ts";
 import { viewProfile } from "@perfdata/export/tree";
-import { aboutAsync, oneFile, writeLine } from "./shared/cli.ts";
+import { aboutAsync, isInteractive, oneFile, writeLine } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { ITRACE_FLAG, PROFILE_FLAGS } from "./shared/flag_sets.ts";
 import type { FlagsOf, Help } from "./shared/flag_table.ts";
@@ -34,6 +34,8 @@ more.
 
 const FLAGS = {
   "--event NAME": "the event that is shown first (default: the first that has samples)",
+  "--children": "sort by the share with callees, from call chains (the default)",
+  "--no-children": "sort by the share of the function itself",
   "--full-names": "do not shorten names: they are cut at the end of the line",
   "--no-inline": "do not look for lines and inlined functions, which is quicker",
   "--source DIR": "look for source files there, by all or the last parts of their path",
@@ -47,7 +49,7 @@ type ReportFlags = FlagsOf<typeof FLAGS>;
 async function run(flags: ReportFlags): Promise<number> {
   const { on, value, operands } = flags;
   const name = oneFile(operands);
-  if (on.stdio || name === "-" || !isTerminal()) return await asFuncs(name, flags);
+  if (on.stdio || name === "-" || !isInteractive()) return await asFuncs(name, flags);
   return await aboutAsync(name, async () => {
     const { profile: all, isWhole, source } = await readProfile("report", name, flags, {
       timed: true,
@@ -83,7 +85,11 @@ async function run(flags: ReportFlags): Promise<number> {
         ];
       },
     };
-    const browser = new Browser(engine, host, { event, fullNames: on["full-names"] });
+    const browser = new Browser(engine, host, {
+      event,
+      fullNames: on["full-names"],
+      sort: on["no-children"] ? "self" : "total",
+    });
     const terminal = realTerminal();
     const screen = new Screen(browser, terminal);
     const restore = () => {
@@ -106,20 +112,12 @@ async function run(flags: ReportFlags): Promise<number> {
   });
 }
 
-/** Whether the terminal can show the browser and deliver keys. */
-function isTerminal(): boolean {
-  return Deno.stdout.isTerminal() && Deno.stdin.isTerminal() && environment("TERM") !== "dumb";
-}
-
-function environment(variable: string): string | undefined {
-  const { state } = Deno.permissions.querySync({ name: "env", variable });
-  return state === "granted" ? Deno.env.get(variable) : undefined;
-}
-
 /** Prints the table of `funcs`, for `--stdio` and without a terminal. */
 async function asFuncs(name: string, { on, value }: ReportFlags): Promise<number> {
   const args = [
-    ...Object.entries({ ...on, stdio: false }).flatMap(([flag, isOn]) => isOn ? [`--${flag}`] : []),
+    ...Object.entries({ ...on, "stdio": false, "no-children": false }).flatMap(([flag, isOn]) =>
+      isOn ? [`--${flag}`] : []
+    ),
     ...Object.entries({ ...value, source: undefined }).flatMap(([flag, given]) =>
       given === undefined ? [] : [`--${flag}=${given}`]
     ),
@@ -195,6 +193,12 @@ async function send(screen: Screen, command: string, text: string): Promise<stri
   }
 }
 
-export const tool: Command = command({ name: "report", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "report",
+  help: HELP,
+  flags: FLAGS,
+  rules: [{ flag: "children", excludes: ["no-children"] }],
+  run,
+});
 
 if (import.meta.main) await main(tool);

@@ -69,6 +69,7 @@ FILE is a file.
       --words WORDS      several, parted by blanks
       --csv              as CSV
       --json             as JSON
+  -i, --input FILE       the same as FILE, as in perf
       --debug            print the stack trace of an error
   -h, --help             print this help
 
@@ -101,6 +102,7 @@ Deno.test("flags: a table gives values, lists, flags with optional values, and o
     "a-flag-with-a-long-name": undefined,
     pid: "1,2-3",
     words: "a b",
+    input: undefined,
   });
   assertEquals(operands, ["17"]);
   assertThrows(() => parseFlags(["--output"], made), UsageError, "--output needs a value");

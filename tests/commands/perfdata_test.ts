@@ -36,7 +36,7 @@ async function perfdata(...args: string[]): Promise<Pick<ToolResult, "code" | "o
 }
 
 Deno.test("deno.json: each command is a task with its description and the permissions it needs", () => {
-  const cwd = (more: string) => `--allow-env=PERFDATA_CWD${more}`;
+  const cwd = (more: string) => `--allow-env=PERFDATA_CWD${more},TERM`;
   for (const { name, about, needs = [] } of entries) {
     assertEquals(tasks[name]?.description, about, name);
     assertEquals(
@@ -58,8 +58,7 @@ Deno.test("deno.json: each command is a task with its description and the permis
             ? ",HOME,PERF_BUILDID_DIR,XDG_CACHE_HOME,DEBUGINFOD_CACHE_PATH" +
               (needs.includes("download")
                 ? ",DEBUGINFOD_URLS,DEBUGINFOD_TIMEOUT,DEBUGINFOD_MAXSIZE"
-                : "") +
-              (needs.includes("shell") ? ",TERM" : "")
+                : "")
             : "",
         ),
       ].sort(),
@@ -123,10 +122,18 @@ Deno.test("perfdata: --help, help NAME and --version print overview, help and ve
   assertEquals(await perfdata("--version"), { code: 0, out: `perfdata ${version}\n`, err: "" });
 });
 
+Deno.test("perfdata FILE: without a terminal prints what info prints", async () => {
+  assertEquals(await perfdata(fixture, "--json"), await perfdata("info", "--json", fixture));
+});
+
 Deno.test("perfdata: a misspelled command, flag or value gives the nearest valid one", async () => {
   for (
     const [args, err] of [
       [["dmup"], "perfdata: unknown command dmup; did you mean dump? see perfdata --help\n"],
+      [
+        ["no/such.data"],
+        "perfdata: no/such.data is neither a command nor a file; see perfdata --help\n",
+      ],
       [
         ["extract"],
         "perfdata: unknown command extract; did you mean extract-pt? see perfdata --help\n",

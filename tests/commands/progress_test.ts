@@ -52,9 +52,10 @@ async function onTerminal(
   folder: string,
   words: readonly string[],
   script: string,
+  term = "xterm",
 ): Promise<string> {
   const [name = "", ...args] = words;
-  const own = `${folder}/${words.join("_").replaceAll(/\W/g, "_")}`;
+  const own = `${folder}/${[...words, term].join("_").replaceAll(/\W/g, "_")}`;
   Deno.mkdirSync(own);
   const command = [Deno.execPath(), ...toolArguments(name), ...args]
     .map((word) => `'${word}'`).join(" ");
@@ -62,14 +63,14 @@ async function onTerminal(
   const { stdout } = await new Deno.Command("script", {
     args: ["-qec", "sh run.sh", "/dev/null"],
     cwd: own,
-    env: { TERM: "xterm", PERFDATA_CWD: own, HOME: folder, DENO_DIR: denoFolder() },
+    env: { TERM: term, PERFDATA_CWD: own, HOME: folder, DENO_DIR: denoFolder() },
     stdin: "null",
   }).output();
   return new TextDecoder().decode(stdout);
 }
 
 Deno.test(
-  "progress: each command shows it on a terminal for a slow pipe",
+  "progress: each command shows it on a terminal for a slow pipe; TERM=dumb gets no escapes",
   ignored(notInstalled("script")),
   () =>
     inFolder(async (folder) => {
@@ -80,6 +81,9 @@ Deno.test(
       Deno.writeFileSync(`${folder}/first`, bytes.subarray(0, bytes.length - 3000));
       Deno.writeFileSync(`${folder}/last`, bytes.subarray(bytes.length - 3000));
       const slow = "(cat ../first; sleep 2; cat ../last) | COMMAND >/dev/null";
+      const dumb = await onTerminal(folder, ["funcs"], slow.replace(" >/dev/null", ""), "dumb");
+      assertMatch(dumb, /OVERHEAD/);
+      assertEquals(dumb.includes("\x1b"), false, dumb);
       for (let i = 0; i < COMMANDS.length; i += 6) {
         await Promise.all(
           COMMANDS.slice(i, i + 6).map(async (words) => {

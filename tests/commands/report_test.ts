@@ -67,6 +67,8 @@ interface TerminalOptions {
   readonly rows?: number;
   readonly term?: string;
   readonly noColor?: boolean;
+  /** The command; report by default. */
+  readonly command?: string;
 }
 
 /**
@@ -74,12 +76,13 @@ interface TerminalOptions {
  */
 async function onTerminal(
   args: readonly string[],
-  { columns = 80, rows = 24, term = "tmux-256color", noColor = false }: TerminalOptions,
+  { columns = 80, rows = 24, term = "tmux-256color", noColor = false, command = "report" }:
+    TerminalOptions,
   use: (tmux: Tmux, folder: string) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {
     const tmux = new Tmux(`${folder}/tmux`);
-    const deno = [Deno.execPath(), ...toolArguments("report"), ...args];
+    const deno = [Deno.execPath(), ...toolArguments(command), ...args];
     const words = deno.map((word) => `'${word}'`).join(" ");
     const env = `NO_COLOR=${noColor ? 1 : ""} TERM=${term} HOME='${folder}' PERFDATA_CWD= ` +
       `DENO_DIR='${denoFolder()}' PERF_BUILDID_DIR='${names.PERF_BUILDID_DIR}'`;
@@ -162,6 +165,20 @@ Deno.test({
 });
 
 Deno.test({
+  name: "perfdata FILE on a terminal: opens report",
+  ...ignored(notInstalled("tmux")),
+  fn: () =>
+    onTerminal([FILE], { command: "perfdata" }, async (tmux) => {
+      assertMatch(
+        await tmux.screen(/q quit/),
+        /^ callchain\.perf\.data · cpu-clock · 13 samples\n/,
+      );
+      await tmux.keys("q");
+      assertMatch(await tmux.screen(/ended/), /^before\nended 0/);
+    }),
+});
+
+Deno.test({
   name: "report, key a: prints the lines of annotate for all samples",
   ...ignored(
     notInstalled("tmux") ??
@@ -214,6 +231,7 @@ Deno.test({
 const SCREENS: readonly {
   readonly what: string;
   readonly file: string;
+  readonly args?: readonly string[];
   readonly options: TerminalOptions;
   readonly keys: readonly (readonly [string, RegExp])[];
 }[] = [
@@ -230,7 +248,16 @@ const SCREENS: readonly {
     what: "a terminal of 200 × 60, TERM=vt100",
     file: FILE,
     options: { columns: 200, rows: 60, term: "vt100" },
-    keys: [["Tab", /tree of callers/], ["c", /tree/], ["Tab", /TOTAL▼/], ["s", /SELF▼/]],
+    args: ["--no-children"],
+    keys: [
+      ["s", /TOTAL▼/],
+      ["s", /SELF▼/],
+      ["s", /TOTAL▼/],
+      ["Tab", /tree of callers/],
+      ["c", /tree/],
+      ["Tab", /TOTAL▼/],
+      ["s", /SELF▼/],
+    ],
   },
   {
     what: "no colors",
@@ -266,9 +293,9 @@ Deno.test({
   ...ignored(notInstalled("tmux")),
   async fn(t) {
     let screens = 0;
-    for (const { what, file, options, keys } of SCREENS) {
+    for (const { what, file, args = [], options, keys } of SCREENS) {
       await t.step(what, () =>
-        onTerminal([file], options, async (tmux) => {
+        onTerminal([...args, file], options, async (tmux) => {
           const { columns = 80, rows = 24 } = options;
           await tmux.screen(/FUNCTION[^]*▸|\[demo\]/);
           for (const [key, wanted] of keys) {
@@ -343,7 +370,12 @@ Deno.test("report: without a terminal, or from a pipe, prints the text of funcs"
   const funcs = await tool("funcs", [...flags, FILE]);
   assert(funcs.out.split("\n").length > 10);
   assertEquals((await tool("report", [...flags, FILE])).out, funcs.out);
-  assertEquals((await tool("report", ["--stdio", ...flags, FILE])).out, funcs.out);
+  const stdio = (...more: string[]) => tool("report", ["--stdio", ...flags, ...more, "-i", FILE]);
+  assertEquals((await stdio("--no-children")).out, funcs.out);
+  assertEquals(
+    (await stdio("--children")).out,
+    (await tool("funcs", ["--children", ...flags, FILE])).out,
+  );
   const input = Deno.readFileSync(FILE.replace("callchain", "pipe"));
   const piped = await tool("report", ["-"], { input });
   assertEquals(piped.out, (await tool("funcs", ["-"], { input })).out);

@@ -1,5 +1,5 @@
 /** Standard input: a recording in any form, without a FILE, and functions in either order. */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { ignored, notInstalled } from "../support/ignored.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
@@ -30,18 +30,25 @@ Deno.test(
     }),
 );
 
-Deno.test("standard input from a file: read if no file is named and there is no perf.data", () =>
+Deno.test("no FILE: a file on standard input is read instead of perf.data", () =>
   inFolder((folder) => {
+    Deno.copyFileSync(RECORDING.replace("callchain", "clock"), `${folder}/perf.data`);
     const tools = new URL("../../tools/perfdata.ts", import.meta.url).pathname;
-    const run = (redirected: string) =>
+    const run = (script: string) =>
       new Deno.Command("sh", {
-        args: ["-c", `exec "$0" run -A "$1" funcs --csv ${redirected}`, Deno.execPath(), tools],
+        args: ["-c", script.replace("COMMAND", 'exec "$0" run -A "$1" funcs --csv')].concat(
+          ...[Deno.execPath(), tools],
+        ),
         cwd: folder,
         env: { RECORDING },
-      }).outputSync();
-    const named = run('"$RECORDING"').stdout;
+      }).outputSync().stdout;
+    const named = run('COMMAND "$RECORDING"');
     assert(named.length > 0);
-    assertEquals(run('< "$RECORDING"').stdout, named);
+    assertEquals(run('COMMAND < "$RECORDING"'), named);
+    assertEquals(run('COMMAND -i "$RECORDING"'), named);
+    const other = run("COMMAND perf.data");
+    assertNotEquals(other, named);
+    assertEquals(run("COMMAND < /dev/null"), other);
     return Promise.resolve();
   }));
 

@@ -47,9 +47,28 @@ export function setColor(when: typeof COLORS[number]): void {
   color = when;
 }
 
+/** The value of a variable of the environment; `undefined` if it is unset or may not be read. */
+export function environment(variable: string): string | undefined {
+  // Query first: the command may run without this permission.
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
+}
+
+/** Whether the terminal has escape sequences: `TERM` is not `dumb`. */
+export function hasEscapes(): boolean {
+  return environment("TERM") !== "dumb";
+}
+
+/** Whether the terminal can show a browser and deliver keys. */
+export function isInteractive(): boolean {
+  return Deno.stdout.isTerminal() && Deno.stdin.isTerminal() && hasEscapes();
+}
+
 /** The styling of standard output. `NO_COLOR` leaves bold text on terminals. */
 export function colorMode(): "colors" | "attributes" | "none" {
-  if (color === "never" || (color === "auto" && !Deno.stdout.isTerminal())) return "none";
+  const isStyled = color === "always" ||
+    (color === "auto" && Deno.stdout.isTerminal() && hasEscapes());
+  if (!isStyled) return "none";
   return color === "auto" && Deno.noColor ? "attributes" : "colors";
 }
 
@@ -96,8 +115,9 @@ export function parseWord<W extends string>(
 }
 
 /**
- * The single file operand. The default is `perf.data`, as in perf, or standard input if that file
- * does not exist and standard input is a pipe.
+ * The single file operand. The default is standard input if that is a file (`< FILE`); otherwise
+ * `perf.data`, as in perf, or standard input if that file does not exist and standard input is a
+ * pipe.
  *
  * @returns `-` for standard input.
  * @throws {UsageError} If there are several operands, or a flag consumed the operand as its value.
@@ -106,10 +126,9 @@ export function oneFile(operands: readonly string[]): string {
   if (operands.length > 1) {
     throw new UsageError(`${operands.length} files are given, expected one`);
   }
-  const isThere = operands.length > 0 || exists("perf.data");
-  const [file = !isThere && isPiped() ? "-" : "perf.data"] = operands;
+  const [file = isRedirected() ? "-" : "perf.data"] = operands;
   if (file === "") throw new UsageError("FILE is empty, expected the name of a file");
-  if (!isThere && file !== "-") checkFlagsTookNoFile();
+  if (operands.length === 0 && file !== "-" && !exists(file)) checkFlagsTookNoFile();
   // Deno opens files in /dev only with all permissions.
   return file === "/dev/stdin" ? "-" : file;
 }
@@ -124,15 +143,19 @@ function checkFlagsTookNoFile(): void {
   throw new UsageError(`no FILE is given: ${file} was taken as the value of ${flag}`);
 }
 
-/** Whether standard input is a pipe or a file, not a terminal or another device. */
-function isPiped(): boolean {
+/**
+ * Whether standard input is read if no file is named. A pipe may be one that nobody writes to, as
+ * programs leave for their children, so it is read only without a `perf.data`.
+ */
+function isRedirected(): boolean {
   // Deno has no API for this. `node:fs` is not imported, because that would slow down the start of
   // each command.
   const stat = globalThis.process.getBuiltinModule("node:fs").fstatSync(0);
-  return stat.isFIFO() || stat.isFile() || stat.isSocket();
+  return stat.isFile() || ((stat.isFIFO() || stat.isSocket()) && !exists("perf.data"));
 }
 
-function exists(path: string): boolean {
+/** Whether something may be at a path: also if it may not be looked at. */
+export function exists(path: string): boolean {
   try {
     Deno.statSync(path);
     return true;
@@ -378,7 +401,7 @@ export function progressText(done: number, total: number | undefined, rate: numb
 export class Progress {
   readonly #what: string;
   #total: number | undefined;
-  readonly #shown = Deno.stderr.isTerminal();
+  readonly #shown = Deno.stderr.isTerminal() && hasEscapes();
   #last = 0;
   #done = 0;
   /**

@@ -10,6 +10,7 @@ import {
   beginRun,
   COLORS,
   complain,
+  environment,
   InputError,
   isMemory,
   type Near,
@@ -37,6 +38,9 @@ const EVERYWHERE = {
   "--debug": "print the stack trace of an error",
   "-h, --help": "print this help",
 } as const;
+
+/** The flag of commands that read one FILE, as commands of perf have it. */
+const INPUT = { "-i, --input FILE": "the same as FILE, as in perf" } as const;
 
 /** A command, run as `perfdata NAME` or `deno run NAME`. */
 export interface Command {
@@ -72,7 +76,8 @@ export function command<const T extends FlagTable>(parts: {
   readonly run: (flags: FlagsOf<T>) => number | Promise<number>;
 }): Command {
   const { rules = [], run, ...described } = parts;
-  const flags = { ...parts.flags, ...EVERYWHERE };
+  const readsFile = parts.help.usage.some((usage) => usage.includes("[FILE]"));
+  const flags = { ...parts.flags, ...readsFile ? INPUT : {}, ...EVERYWHERE };
   const made = { ...described, flags };
   return {
     ...made,
@@ -84,7 +89,9 @@ export function command<const T extends FlagTable>(parts: {
       }
       const broken = brokenRule(rules, givenNames(given));
       if (broken !== undefined) throw new UsageError(broken);
-      return run(given as FlagsOf<T>);
+      const { input, ...value } = given.value;
+      const operands = input === undefined ? given.operands : [...given.operands, input];
+      return run({ ...given, value, operands } as FlagsOf<T>);
     },
   };
 }
@@ -236,12 +243,6 @@ export async function main(
   // A process that ends normally caches its compiled code, which makes the next start faster.
   // `Deno.exit` does not.
   if (code !== 0) Deno.exit(code);
-}
-
-function environment(variable: string): string | undefined {
-  // Query first: the command may run without this permission.
-  const { state } = Deno.permissions.querySync({ name: "env", variable });
-  return state === "granted" ? Deno.env.get(variable) : undefined;
 }
 
 async function exitCode(

@@ -101,6 +101,7 @@ ${commands.join("\n")}
   )
   if (( CURRENT == 2 )); then
     _describe command commands
+    _files
     _arguments '--help[print help]' '--version[print the version]'
   else
     local name=$words[2]
@@ -119,7 +120,6 @@ function fish(rows: readonly Row[]): string {
   const text = (about: string): string => `'${about.replace(/['\\]/g, "\\$&")}'`;
   const lines = [
     "# Completion of perfdata for fish: perfdata completion fish | source",
-    "complete -c perfdata -n __fish_use_subcommand -f",
     "complete -c perfdata -n __fish_use_subcommand -l help -s h -d 'Print help'",
     "complete -c perfdata -n __fish_use_subcommand -l version -d 'Print the version'",
   ];

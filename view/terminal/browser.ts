@@ -110,12 +110,16 @@ export class Browser {
   /**
    * Creates a browser.
    *
-   * @param options The shown event, and whether names are never shortened.
+   * @param options The shown event, whether names are never shortened, and the order of functions.
    */
   constructor(
     engine: ViewEngine,
     host: BrowserHost,
-    options: { readonly event: number; readonly fullNames?: boolean },
+    options: {
+      readonly event: number;
+      readonly fullNames?: boolean;
+      readonly sort?: "total" | "self";
+    },
   ) {
     this.#engine = engine;
     this.#host = host;
@@ -123,7 +127,7 @@ export class Browser {
     this.#fullNames = options.fullNames === true;
     this.state = { ...FIRST, view: "functions", callers: true, event: options.event };
     this.#hasStacks = engine.profile.stacks.parent.some((up) => up >= 0);
-    this.#sort = this.#hasStacks ? "total" : "self";
+    this.#sort = this.#hasStacks ? options.sort ?? "total" : "self";
   }
 
   /** The selection and its weighting. */
