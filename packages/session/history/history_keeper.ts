@@ -99,7 +99,7 @@ export class HistoryKeeper implements MachineLog {
   #lives = new Int32Array(256);
   readonly roots = new Versions(1);
   readonly systems = new Versions(1);
-  moments = new Moments();
+  readonly moments = new Moments();
   readonly #index: HistoryIndex;
   readonly #all: boolean;
   readonly #record: HistoryOptions["record"];
@@ -130,10 +130,10 @@ export class HistoryKeeper implements MachineLog {
     const applied = this.#applied;
     const all = new Moments();
     const firsts = this.#firsts();
-    for (let i = 0; i < records.count; i++) all.addFrom(records.moments, i);
-    for (const i of firsts) all.addFrom(seen.moments, i);
+    all.append(records.moments);
+    all.append(seen.moments, firsts);
     const order = all.order();
-    this.moments = all.reordered(order);
+    this.moments.append(all, order);
     machine.record(this);
     for (const [at, number] of order.entries()) {
       this.#now = at + 1;
@@ -222,6 +222,8 @@ function namedIds({ count, start, end, view }: KeptRecords, le: boolean): TidTab
   const named = new TidTable();
   named.add(0);
   named.add(-1);
+  // Records of a thread often follow each other.
+  let last = -1;
   for (let i = 0; i < count; i++) {
     const from = start[i] as number;
     const to = end[i] as number;
@@ -229,7 +231,9 @@ function namedIds({ count, start, end, view }: KeptRecords, le: boolean): TidTab
     const isTask = type === PERF_RECORD_FORK || type === PERF_RECORD_EXIT;
     if (!isTask && !OF_THREADS.has(type)) continue;
     for (const at of isTask ? TASK_IDS : THREAD_IDS) {
-      if (from + at + 4 <= to) named.add(view.getInt32(from + at, le));
+      if (from + at + 4 > to) continue;
+      const id = view.getInt32(from + at, le);
+      if (id !== last) named.add(last = id);
     }
   }
   return named;

@@ -54,19 +54,47 @@ export class Moments {
   /** Adds a key; returns its number. */
   add(step: number, hi: number, lo: number, position: number): number {
     const at = this.count++;
-    if (at >= this.step.length) {
-      this.step = enlarge(this.step, at + 1);
-      this.hi = enlarge(this.hi, at + 1);
-      this.lo = enlarge(this.lo, at + 1);
-      this.position = enlarge(this.position, at + 1);
-    }
+    this.#reserve(at + 1);
     this.set(at, step, hi, lo, position);
     return at;
   }
 
-  /** Copies key `at` of another list. */
-  addFrom({ step, hi, lo, position }: Moments, at: number): void {
-    this.add(step[at] as number, hi[at] as number, lo[at] as number, position[at] as number);
+  /**
+   * Copies keys of another list.
+   *
+   * @param numbers Numbers of the keys; all by default.
+   */
+  append(from: Moments, numbers?: Int32Array): void {
+    const at = this.count;
+    const added = numbers?.length ?? from.count;
+    this.count = at + added;
+    this.#reserve(this.count);
+    if (numbers === undefined) {
+      this.step.set(from.step.subarray(0, added), at);
+      this.hi.set(from.hi.subarray(0, added), at);
+      this.lo.set(from.lo.subarray(0, added), at);
+      this.position.set(from.position.subarray(0, added), at);
+      return;
+    }
+    const { step, hi, lo, position } = from;
+    for (let i = 0; i < added; i++) {
+      const number = numbers[i] as number;
+      this.set(
+        at + i,
+        step[number] as number,
+        hi[number] as number,
+        lo[number] as number,
+        position[number] as number,
+      );
+    }
+  }
+
+  #reserve(count: number): void {
+    if (count <= this.step.length) return;
+    this.step = enlarge(this.step, count);
+    this.hi = enlarge(this.hi, count);
+    this.lo = enlarge(this.lo, count);
+    this.position = enlarge(this.position, count);
   }
 
   /** Overwrites a key. */
@@ -104,25 +132,15 @@ export class Moments {
   }
 
   /** Numbers of the keys, sorted. */
-  order(): Int32Array {
+  order(): Int32Array<ArrayBuffer> {
     const { step, hi, lo, position } = this;
-    return Int32Array.from({ length: this.count }, (_, i) => i).sort((a, b) =>
-      (step[a] as number) - (step[b] as number) || (hi[a] as number) - (hi[b] as number) ||
-      (lo[a] as number) - (lo[b] as number) || (position[a] as number) - (position[b] as number)
+    // An array: its sort merges rising stretches, and typed arrays are sorted from the beginning.
+    const numbers = Array.from({ length: this.count }, (_, i) => i);
+    return Int32Array.from(
+      numbers.sort((a, b) =>
+        (step[a] as number) - (step[b] as number) || (hi[a] as number) - (hi[b] as number) ||
+        (lo[a] as number) - (lo[b] as number) || (position[a] as number) - (position[b] as number)
+      ),
     );
-  }
-
-  /** A copy of the keys in another order. */
-  reordered(order: Int32Array): Moments {
-    const moments = new Moments();
-    for (const at of order) {
-      moments.add(
-        this.step[at] as number,
-        this.hi[at] as number,
-        this.lo[at] as number,
-        this.position[at] as number,
-      );
-    }
-    return moments;
   }
 }

@@ -64,7 +64,9 @@ const TIME_CONV_SIZE = prefixSize(TIME_CONV);
 
 /** Name of a guest's kernel at unmapped addresses, as in perf. */
 export const GUEST_KERNEL = "[guest.kernel]";
+// Bytes of names: `[guest.kernel…`, and the end of `jit-PID.dump`.
 const OPEN = 0x5b;
+const G = 0x67;
 const M = 0x6d;
 const P = 0x70;
 
@@ -264,9 +266,10 @@ export class RecordedObjects {
     const misc = recordMisc(view, start, le);
     const filename = start + (type === PERF_RECORD_MMAP ? MAP : MAP2).filename;
     const mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+    // Compare bytes first: decoding each name to a string would take long.
     if (
       mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_GUEST_KERNEL ||
-      bytes[filename] === OPEN
+      (bytes[filename] === OPEN && bytes[filename + 1] === G)
     ) {
       const name = text(bytes, filename, end);
       const isGuest = mapKind(name) === "guest-kernel";
@@ -292,7 +295,6 @@ export class RecordedObjects {
       this.kernelMapped = true;
       if (buildId !== undefined) this.#kernelBuildId = buildId;
     } else {
-      // Compare bytes first: decoding each name to a string would take long.
       const last = bytes.indexOf(0, filename) - 1;
       if (bytes[last] !== P || bytes[last - 1] !== M) return;
       const name = text(bytes, filename, end);
