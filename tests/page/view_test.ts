@@ -581,6 +581,18 @@ async function shownCode(page: Page): Promise<{ lines: string[][]; insns: string
   return { lines: sampled(lines), insns: sampled(insns) };
 }
 
+/** Scrolls a list until a row exists. */
+async function revealed(page: Page, list: string, row: string): Promise<void> {
+  for (let top = 0; await page.locator(`${list} ${row}`).count() === 0; top += 100) {
+    const isEnd = await page.$eval(list, (list, top) => {
+      list.scrollTop = top;
+      return top > list.scrollHeight;
+    }, top);
+    assert(!isEnd, row);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+  }
+}
+
 Deno.test({
   name: "source: lines and instructions of a function have the samples of annotate",
   ...needs,
@@ -611,6 +623,7 @@ Deno.test({
         const [place = ""] = wanted.lines[0] ?? [];
         const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
         const row = page.locator(`.source [data-place="${place}"]`);
+        await revealed(page, ".source", `[data-place="${place}"]`);
         assertStringIncludes(
           await row.innerText(),
           (text[Number(place.split(":")[1]) - 1] ?? "").trim(),
@@ -621,6 +634,50 @@ Deno.test({
           await page.locator(".insns .row.marked").first().innerText(),
           `${insns?.find(({ line }) => place.endsWith(`:${line}`))?.text}`.split(" ")[0] ?? "",
         );
+      });
+      await viewed([...flags, file], "#view=functions&search=spin", async (page) => {
+        await page.waitForSelector("#function-0 mark");
+        for (const key of ["b", "Home"]) await page.keyboard.press(key);
+        await page.waitForSelector(".pane .source .row");
+        assertEquals(await shownCode(page), wanted);
+        // All of the file is there, with the text of lines that have no samples.
+        const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
+        const places = (await allRows(page, ".source", ["data-place"]))
+          .map(([place = ""]) => place).filter((place) => place.startsWith("/"));
+        const own = places.filter((place) => place.startsWith(`${places[0]?.split(":")[0]}:`));
+        assertEquals(
+          own.map((place) => Number(place.split(":")[1])),
+          [...text.keys()].map((i) => i + 1),
+        );
+        // Shares are of all samples or of the function.
+        const [place = "", total] = wanted.lines[0] ?? [];
+        await page.locator(".pane").getByLabel("Share of").selectOption("function");
+        await revealed(page, ".source", `[data-place="${place}"] .total`);
+        const [functionSum] =
+          (await json("funcs", ["--json", "--children", "--symfs", symfs, file]))
+            .filter(({ sym }) => sym === "spin");
+        assert(functionSum !== undefined);
+        assertEquals(
+          await page.locator(`.source [data-place="${place}"] .total`).innerText(),
+          `${(100 * Number(total) / Number(functionSum.children_period)).toFixed(2)}%`,
+        );
+        assertMatch(page.url(), /&beside=1&share=function/);
+        assertEquals(await faultsOf(page), []);
+        // Enter on a jump goes to its target, to which a line leads.
+        for (const { address, jump } of insns ?? []) {
+          if (jump === undefined) continue;
+          const row = `[data-address="${`${address}`.slice(2)}"]`;
+          await revealed(page, ".insns", row);
+          await page.locator(`.insns ${row}`).click();
+          assertMatch(
+            await page.locator(`.insns ${row} .gutter path`).getAttribute("d") ?? "",
+            /^M/,
+          );
+          await page.keyboard.press("Enter");
+          await page.waitForSelector(`.insns .row.chosen[data-address="${`${jump}`.slice(2)}"]`);
+        }
+        await page.keyboard.press("b");
+        await page.waitForSelector(".pane", { state: "detached" });
       });
       // A page that opens files by itself shows the same for dropped files.
       const parts = await viewParts("files");

@@ -1,4 +1,4 @@
-import { CodeView } from "../code/code.tsx";
+import { CodePane, CodeView } from "../code/code.tsx";
 import { CompareView } from "../compare/compare.tsx";
 import { FlameView } from "../flame/flame.tsx";
 import { OverviewView } from "../overview/overview.tsx";
@@ -11,10 +11,11 @@ import { TimelineView } from "../timeline/timeline.tsx";
 import { TreeView } from "../tree/tree.tsx";
 import { byteSize, grouped } from "../ui/format.ts";
 import { type JSX, type RefObject, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
+import type { ProfileViewProps } from "../ui/context.ts";
 import { searchError } from "../ui/matches.ts";
 import type { Store } from "../ui/store.ts";
 import type { ProgressState } from "../worker/protocol.ts";
-import { coloringsOf, viewKey, type ViewName, VIEWS } from "../ui/state.ts";
+import { BESIDE, coloringsOf, viewKey, type ViewName, VIEWS } from "../ui/state.ts";
 import { DropPlace, FileChoice, useDrop } from "./drop_place.tsx";
 import { FunctionMenu } from "./function_menu.tsx";
 import { Keys } from "./keys.tsx";
@@ -45,7 +46,8 @@ export function App(
   const isOver = useDrop(store, takesFiles);
   const { open, state } = store;
   const isThere = (view: ViewName) => {
-    if (view === "records" || view === "source") return open?.listed === true;
+    if (view === "records") return open?.listed === true;
+    if (view === "source") return open?.coded === true;
     if (view === "pt") return open?.pt !== undefined;
     return view !== "compare" || open?.compared === true || takesFiles;
   };
@@ -148,7 +150,9 @@ function useKeys(
       else if (event.key === "u") store.undo();
       else if (event.key === "U") store.redo();
       else if (event.key === "c") store.set({ callers: !store.state.callers, zoom: [] });
-      else if (event.key === "i" && store.state.view === "flame") {
+      else if (event.key === "b" && BESIDE.has(store.state.view) && store.open?.coded === true) {
+        store.set({ beside: !store.state.beside });
+      } else if (event.key === "i" && store.state.view === "flame") {
         store.set({ flipped: !store.state.flipped });
       } else if (event.key === "k" && store.state.view === "flame") {
         const { coloring, event, timed } = store.state;
@@ -355,6 +359,19 @@ function Main(
     );
   }
   const props = { store, open, facts };
+  // The view keeps its place in the document, and so its focus and state, when the code opens.
+  return (
+    <div class="beside">
+      <ProfileView {...props} view={view} />
+      {BESIDE.has(view) && store.state.beside && open.coded && <CodePane {...props} />}
+    </div>
+  );
+}
+
+/** A view of the profile. */
+function ProfileView(
+  { view, ...props }: ProfileViewProps & { readonly view: ViewName },
+): JSX.Element | null {
   switch (view) {
     case "timeline":
       return <TimelineView {...props} />;
@@ -370,5 +387,7 @@ function Main(
       return <TreeView {...props} />;
     case "compare":
       return <CompareView {...props} />;
+    default:
+      return null;
   }
 }

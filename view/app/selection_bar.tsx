@@ -6,6 +6,7 @@ import { eventLabel, type NamesById, shortName } from "@perfdata/profile";
 import { useQuery } from "../ui/use_query.ts";
 import { otherEventsText } from "../ui/context.ts";
 import { SaveMenu } from "./save_menu.tsx";
+import { BESIDE } from "../ui/state.ts";
 import type { Store } from "../ui/store.ts";
 
 /** Maximum number of threads in the list. */
@@ -37,6 +38,16 @@ export function SelectionBar({ store }: { readonly store: Store }): JSX.Element 
           />{" "}
           Inlined functions
         </label>
+      )}
+      {open?.coded === true && BESIDE.has(state.view) && (
+        <button
+          type="button"
+          aria-pressed={state.beside}
+          title="Source and instructions of the chosen function, beside the view (b)"
+          onClick={() => store.set({ beside: !state.beside })}
+        >
+          Source beside
+        </button>
       )}
       <SaveMenu store={store} />
       {chips.map(({ text, remove }, at) => (

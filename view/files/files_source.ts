@@ -149,6 +149,8 @@ export async function openFiles(
       if (code === undefined) throw new Error("the samples are not read yet");
       return await code.code(fn, selection);
     },
+    hasCode: true,
+    sourceText: (file) => Promise.resolve(code?.text(file)),
     records: (query, from, count) => service.records(query, from, count),
     position: (query, number) => service.position(query, number),
     record: (number) => service.record(number),

@@ -112,6 +112,7 @@ export function FlameView(props: ProfileViewProps): JSX.Element {
               store.set({ view: "sandwich", fn: nameOf(facts, fn) });
             }
           }}
+          look={(fn) => store.look(fn)}
           onFunction={boxActions(store, facts, state.callers)}
           onWidth={setWidth}
         />

@@ -44,6 +44,8 @@ export interface FlameGraphProps {
   readonly zoomTo: (path: readonly number[]) => void;
   /** Opens the sandwich view of a function. */
   readonly pick: (fn: number) => void;
+  /** Called with the function of a chosen box. */
+  readonly look?: (fn: number) => void;
   /** What else can be done with the last of the functions that lead to a box. */
   readonly onFunction?: {
     /** Opens a menu at a point of the page. */
@@ -133,19 +135,23 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
     setFocus(-1);
     setHover(undefined);
   }, [boxes.rows, isUpward]);
+  const choose = (box: number) => {
+    setFocus(box);
+    if (box >= 0) props.look?.(intAt(boxes.item, box));
+  };
   const boxAt = (event: MouseEvent): number => drawing.current?.at(event) ?? -1;
   const keyed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (/^Arrow/.test(event.key)) {
       const box = neighbour(boxes, boxes.total, focus, event.key, isUpward);
-      setFocus(box);
+      choose(box);
       if (box >= 0) drawing.current?.reveal(box);
     } else if (event.key === "Enter" && focus >= 0) zoomBox(focus);
     else if (event.key === "0" || event.key === "Escape" || event.key === "Backspace") zoomBox(-1);
     else if (event.key === "n" || event.key === "N") {
       const box = nextMatch(boxes, matched, focus, event.key === "n" ? 1 : -1);
       if (box >= 0) {
-        setFocus(box);
+        choose(box);
         drawing.current?.reveal(box);
       }
     } else if (focus < 0 || !(onFunction?.key(pathOf(boxes, focus), event.key) ?? false)) {
@@ -175,7 +181,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
           onClick={(event: MouseEvent) => {
             const box = boxAt(event);
             if (box < 0) return;
-            setFocus(box);
+            choose(box);
             zoomBox(box);
           }}
           onContextMenu={(event: MouseEvent) => {
@@ -184,7 +190,7 @@ export function FlameGraph(props: FlameGraphProps): JSX.Element {
             const box = isKey ? focus : boxAt(event);
             if (box < 0) return;
             event.preventDefault();
-            setFocus(box);
+            choose(box);
             setHover(undefined);
             const { left, top } = (event.target as HTMLElement).getBoundingClientRect();
             const [x, y] = isKey ? [left + 40, top + 40] : [event.clientX, event.clientY];

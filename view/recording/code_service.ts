@@ -22,7 +22,6 @@ export interface CodeCount {
 export interface CodeLine {
   /** Line number; 0 if unknown. */
   readonly line: number;
-  readonly text: string;
   readonly self: CodeCount;
   /** Weight including callees and inlined functions. */
   readonly total: CodeCount;
@@ -34,8 +33,9 @@ export interface CodeLine {
 export interface CodeFile {
   /** Path of the file; empty if unknown. */
   readonly file: string;
-  /** Whether the text is available. */
+  /** Whether {@linkcode CodeService.text} has its text. */
   readonly hasText: boolean;
+  /** The sampled lines, in order. */
   readonly lines: readonly CodeLine[];
 }
 
@@ -51,6 +51,8 @@ export interface CodeInsn extends CodeCount {
   readonly place: string;
   /** Functions inlined at the instruction, innermost last. */
   readonly inlined: readonly string[];
+  /** Number of the instruction of the piece to which it may jump. */
+  readonly jump?: number | undefined;
 }
 
 /** The source and the instructions of a function. */
@@ -58,6 +60,10 @@ export interface CodeAnswer {
   readonly files: readonly CodeFile[];
   /** Pieces of code: a name may have several. */
   readonly pieces: readonly (readonly CodeInsn[])[];
+  /** Weight of the function, without its callees. */
+  readonly self: CodeCount;
+  /** Weight of the function and its callees. */
+  readonly total: CodeCount;
   /** Weight of the whole selection. */
   readonly whole: CodeCount;
   /** Missing parts, with reasons. */
@@ -80,10 +86,6 @@ export interface CodeParts extends Omit<CodeOptions, "disassembler" | "engine"> 
   readonly source: (path: string) => readonly string[] | undefined;
 }
 
-/** Number of lines shown around sampled lines. */
-const CONTEXT = 6;
-/** Maximum number of lines of a file. */
-const MOST_LINES = 20_000;
 const NOTHING: CodeCount = { samples: 0, period: 0 };
 
 /** Returns the source and the instructions of functions. */
@@ -102,7 +104,8 @@ export class CodeService {
     const name = functions.name[fn] ?? "";
     const notes: string[] = [];
     if (name === "") {
-      return { files: [], pieces: [], whole: NOTHING, notes: ["no symbol names this code"] };
+      const none = { self: NOTHING, total: NOTHING, whole: NOTHING };
+      return { files: [], pieces: [], ...none, notes: ["no symbol names this code"] };
     }
     const rows = selectedRows(view, selection);
     const selected = { ...profile, samples: pickSamples(profile.samples, rows) };
@@ -144,11 +147,18 @@ export class CodeService {
       whole.samples += samples.count[i] as number;
       whole.period += floatAt(samples.period, i);
     }
-    return { files, pieces, whole, notes };
+    const { self = NOTHING, total = NOTHING } = annotation ?? {};
+    return { files, pieces, self, total, whole, notes };
+  }
+
+  /** Returns the text of a source file of the profile; `undefined` for other files, and without the text. */
+  text(path: string): string | undefined {
+    const { profile: { files }, source } = this.#parts;
+    return files.includes(path) ? source(path)?.join("\n") : undefined;
   }
 }
 
-function shownInsn({ address, bytes, text, self, frames }: ReadInsn): CodeInsn {
+function shownInsn({ address, bytes, text, self, frames, jump }: ReadInsn): CodeInsn {
   const { file, line = 0 } = frames.at(-1) ?? {};
   return {
     ...self,
@@ -157,6 +167,7 @@ function shownInsn({ address, bytes, text, self, frames }: ReadInsn): CodeInsn {
     text,
     place: file === undefined || line === 0 ? "" : `${file}:${line}`,
     inlined: frames.slice(1).map(({ name }) => name),
+    jump,
   };
 }
 
@@ -174,32 +185,17 @@ function filesOf(
   const weight = (of: readonly AnnotatedLine[]) =>
     of.reduce((sum, { total }) => sum + total.period, 0);
   return [...byFile].sort(([, a], [, b]) => weight(b) - weight(a)).map(([file, own]) => {
-    const text = file === "" ? undefined : source(file);
-    const byNumber = new Map(own.map((line) => [line.line, line]));
-    const wanted = new Set<number>();
-    for (const number of byNumber.keys()) {
-      const reach = text === undefined || number === 0 ? 0 : CONTEXT;
-      for (let line = number - reach; line <= number + reach; line++) {
-        if (line === number || (line > 0 && line <= (text?.length ?? 0))) wanted.add(line);
-      }
-    }
-    const shown = [...wanted].sort((a, b) => a - b).slice(0, MOST_LINES);
     return {
       file,
-      hasText: text !== undefined,
-      lines: shown.map((number): CodeLine => {
-        const found = byNumber.get(number);
-        return {
-          line: number,
-          text: text?.[number - 1] ?? "",
-          self: found?.self ?? NOTHING,
-          total: found?.total ?? NOTHING,
-          calls: (found?.calls ?? []).map((call) => {
-            const { inlined, samples, period } = call;
-            return { name: call.name, inlined, samples, period };
-          }),
-        };
-      }),
+      hasText: file !== "" && source(file) !== undefined,
+      lines: own.map(({ line, self, total, calls }): CodeLine => ({
+        line,
+        self,
+        total,
+        calls: calls.map(({ name, inlined, samples, period }) => (
+          { name, inlined, samples, period }
+        )),
+      })),
     };
   });
 }

@@ -126,6 +126,8 @@ export function viewHandler(
           if (service === undefined) return plain(404, "there is no source of what was recorded");
           return value(await service.code(query.fn, query));
         }
+        case "source":
+          return value(code?.(countsOf(url))?.text(url.searchParams.get("file") ?? ""));
         case "pt":
           return value(await pt?.facts());
         case "pt-part":

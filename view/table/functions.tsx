@@ -86,7 +86,10 @@ export function FunctionsView(
           count={order.length}
           height={24}
           at={line}
-          choose={setLine}
+          choose={(at) => {
+            setLine(at);
+            store.look(functionAt(at));
+          }}
           pick={picked}
           onKey={(key) => functionKey(store, key, functionAt(line), [functionAt(line)])}
           menu={(at, x, y) => {

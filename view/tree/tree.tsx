@@ -191,7 +191,10 @@ export function TreeView(props: ProfileViewProps): JSX.Element {
           count={lines.length}
           height={24}
           at={at}
-          choose={setAt}
+          choose={(number) => {
+            setAt(number);
+            store.look(lines[number]?.row.item ?? -1);
+          }}
           pick={picked}
           onKey={keyed}
           menu={(number, x, y) => {

@@ -19,6 +19,9 @@ export const VIEWS = [
   "pt",
 ] as const;
 
+/** Views that can have the code of the chosen function beside them. */
+export const BESIDE: ReadonlySet<ViewName> = new Set(["flame", "functions", "sandwich", "tree"]);
+
 /** The key of each view. Views that a recording does not have keep their keys. */
 const VIEW_KEYS = "123456789p";
 
@@ -44,6 +47,10 @@ export interface ViewState extends Shown {
   readonly search: string;
   /** The function of the sandwich and source views. */
   readonly fn: string;
+  /** Whether the code of the function is shown beside other views. */
+  readonly beside: boolean;
+  /** What shares of lines and instructions are of. */
+  readonly share: "all" | "function";
   /** Path of functions to the box that fills the width of the flame graph. */
   readonly zoom: readonly number[];
   /** Whether the flame graph and the tree begin with the sampled functions. */
@@ -100,6 +107,8 @@ export const FIRST: ViewState = {
   transforms: [],
   search: "",
   fn: "",
+  beside: false,
+  share: "all",
   zoom: [],
   callers: false,
   graph: false,
@@ -154,6 +163,8 @@ export function toHash(state: ViewState): string {
   for (const transform of state.transforms) text.append("do", transform);
   if (state.search !== "") text.set("search", state.search);
   if (state.fn !== "") text.set("fn", state.fn);
+  if (state.beside) text.set("beside", "1");
+  if (state.share !== FIRST.share) text.set("share", state.share);
   if (state.zoom.length > 0) text.set("zoom", state.zoom.join(","));
   if (state.callers) text.set("callers", "1");
   if (state.graph) text.set("graph", "1");
@@ -195,6 +206,8 @@ export function fromHash(hash: string): ViewState {
     transforms: text.getAll("do").filter((of) => /^[a-z-]+:/.test(of)),
     search: text.get("search") ?? "",
     fn: text.get("fn") ?? "",
+    beside: text.get("beside") === "1",
+    share: text.get("share") === "function" ? "function" : "all",
     zoom: numbers(text.get("zoom")) ?? [],
     callers: text.get("callers") === "1",
     graph: text.get("graph") === "1",

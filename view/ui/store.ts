@@ -13,6 +13,8 @@ export interface OpenRecording {
   readonly client: ViewClient;
   /** Whether its records can be listed. */
   readonly listed: boolean;
+  /** Whether there is source or code of its functions. */
+  readonly coded: boolean;
   /** The lines of `info` that need no records. */
   readonly head: readonly string[];
   readonly index: IndexAnswer | undefined;
@@ -138,6 +140,13 @@ export class Store {
     this.set({ transforms: [...this.state.transforms, text], zoom: [] });
   }
 
+  /** Shows the code of a function, if it is shown beside the view. This is no step of the history. */
+  look(fn: number): void {
+    const name = this.open?.facts?.functions.name[fn];
+    if (!this.state.beside || name === undefined || name === this.state.fn) return;
+    this.set({ fn: name }, true);
+  }
+
   /** Opens or closes the menu of a function. */
   openMenu(menu: OpenMenu | undefined): void {
     this.menu = menu;
@@ -199,8 +208,9 @@ export class Store {
     this.#changed();
     const client = new ViewClient(this.#workerUrl);
     let compared: boolean;
+    let hasCode: boolean;
     try {
-      ({ compared } = await client.call("open", opening));
+      ({ compared, hasCode } = await client.call("open", opening));
     } catch (error) {
       client.end();
       this.opening = false;
@@ -213,6 +223,7 @@ export class Store {
     this.open = {
       client,
       listed: opening.from !== "report",
+      coded: hasCode,
       head: isSame ? before?.head ?? [] : [],
       index: isSame ? before?.index : undefined,
       info: isSame ? before?.info : undefined,
@@ -239,7 +250,8 @@ export class Store {
     });
     const index = client.call("index").then((index) => {
       this.opening = false;
-      update({ index, listed: opening.from !== "report" && index !== undefined });
+      const listed = opening.from !== "report" && index !== undefined;
+      update({ index, listed, coded: listed || (opening.from === "report" && hasCode) });
       if (index?.types.some(({ name }) => name === "AUXTRACE_INFO") !== true) return;
       return client.call("pt").then((pt) => update({ pt }));
     });

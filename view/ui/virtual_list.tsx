@@ -56,7 +56,8 @@ export function VirtualList(
     const at = chosen * height;
     const size = element.clientHeight - headOf(element);
     if (at >= position && at + height <= position + size) return;
-    const wanted = at < position ? at : at + height - size;
+    const isFar = at < position - size || at > position + 2 * size;
+    const wanted = isFar ? at - (size - height) / 2 : at < position ? at : at + height - size;
     element.scrollTop = whole <= TALLEST ? wanted : wanted / Math.max(1, whole - size) * room;
     measure();
   }, [chosen, count]);

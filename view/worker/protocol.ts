@@ -70,8 +70,8 @@ export interface FilesOpening {
 
 /** Functions of the worker that the page calls. */
 export interface Calls {
-  /** Opens a recording; returns whether there is another one to compare with. */
-  open(opening: Opening): { readonly compared: boolean };
+  /** Opens a recording; returns whether there is another one to compare with, and whether there is code of functions. */
+  open(opening: Opening): { readonly compared: boolean; readonly hasCode: boolean };
   /** Returns the lines of `info` that need no records; empty without a recording. */
   head(): readonly string[];
   /** `undefined` without a recording. */
@@ -106,6 +106,8 @@ export interface Calls {
   heat(query: HeatQuery): Heat;
   /** Source and instructions of a function. */
   code(fn: number, shown: Shown): CodeAnswer;
+  /** Text of a source file of the profile; `undefined` if it is not available. */
+  sourceText(file: string): string | undefined;
   /** `undefined` without Intel PT. */
   pt(): PtFacts | undefined;
   /** Decodes a part of the Intel PT. */

@@ -37,12 +37,12 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
     if (name === "open") {
       const from = open(args[0] as Opening);
       source = from;
-      const { base } = await from;
+      const { base, hasCode } = await from;
       // Samples are read on the first query that needs them; the page sends fast queries before.
       let made: Promise<ViewEngine> | undefined;
       engine = () => made ??= readSamples(args[0] as Opening, from, progressed);
       comparison = undefined;
-      return { compared: base !== undefined };
+      return { compared: base !== undefined, hasCode };
     }
     if (source === undefined || engine === undefined) throw new Error("nothing is open");
     const from = await source;
@@ -58,6 +58,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       case "position":
       case "slice":
       case "code":
+      case "sourceText":
       case "record":
       case "pt":
       case "ptPart":

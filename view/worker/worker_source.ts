@@ -27,8 +27,12 @@ export interface ViewSource {
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;
   record(number: number): Promise<RecordDetail | undefined>;
+  /** Whether there may be source or instructions of functions. */
+  readonly hasCode: boolean;
   /** Source and instructions of a function. */
   code(fn: number, selection: Selection): Promise<CodeAnswer>;
+  /** Text of a source file of the profile. */
+  sourceText(file: string): Promise<string | undefined>;
   /** Returns the properties of the Intel PT; `undefined` without it. */
   pt(): Promise<PtFacts | undefined>;
   /** Decodes a part of the Intel PT. */
@@ -79,6 +83,8 @@ export function withoutRecords(
     pt: () => Promise.resolve(undefined),
     ptPart: none,
     ptInsns: none,
+    hasCode: false,
+    sourceText: () => Promise.resolve(undefined),
     code: () => Promise.reject(new Error(`${what} has no source and no instructions: ${instead}`)),
   };
 }
@@ -132,6 +138,8 @@ export function serverSource(
       const query = JSON.stringify({ fn, event, from, to, pids, tids, cpus });
       return ask(`code?counts=${counts}&query=${encodeURIComponent(query)}`);
     },
+    hasCode: true,
+    sourceText: (file) => ask(`source?counts=${counts}&file=${encodeURIComponent(file)}`),
     pt: () => ask("pt"),
     ptPart: (query) => ask(`pt-part?query=${text(query)}`),
     ptInsns: ({ from, to }) => ask(`pt-insns?query=${text({ from, to })}`),
