@@ -80,7 +80,7 @@ export {
 } from "./files/compressed_file.ts";
 export type { ClosableSource, FolderEntry, SymbolFiles } from "./files/symbol_files.ts";
 export { type JitElf, jitElf, type JitElfInput } from "./jit/jit_elf.ts";
-export { innermostPid, type JitFile, JitFiles } from "./jit/jit_files.ts";
+export { innermostPid, type JitFile, JitFiles, type JitObject } from "./jit/jit_files.ts";
 export { type JitCode, JitSymbols, type JitUnwinding } from "./jit/jit_symbols.ts";
 export {
   type JitCodeClose,

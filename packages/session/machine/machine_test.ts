@@ -260,8 +260,29 @@ Deno.test("machine: the build id in the mapping of a module is the module's, for
     return machine.map(machine.thread(7, 7), KERNEL, 0xffff_ffff, 0xc000_0000 + i * 0x1000);
   });
   for (const [i, map] of seen.entries()) {
-    const { buildId, name } = machine.mapSource(map);
+    const { buildId, name, pid } = machine.mapSource(map);
+    assertEquals(pid, undefined);
     assertEquals(machine.names.get(buildId), buildIds[i]);
     assertEquals(machine.names.text(name), path);
   }
+});
+
+Deno.test("machine: a mapped file has the process that mapped it first", () => {
+  const machine = new Machine();
+  for (const pid of [70, 80]) {
+    const body = {
+      pid,
+      tid: pid,
+      addr: 0x1000n,
+      len: 0x1000n,
+      pgoff: 0n,
+      filename: "/usr/bin/app",
+    };
+    apply(machine, { type: 1, name: "MMAP", misc: 2, body });
+  }
+  const pids = [70, 80].map((pid) => {
+    const map = machine.map(machine.thread(pid, pid), 2, 0, 0x1800);
+    return machine.mapSource(map).pid;
+  });
+  assertEquals(pids, [70, 70]);
 });

@@ -36,6 +36,8 @@ export interface MapSource {
   readonly ino: bigint;
   /** Process id of the guest that maps it, 0 for the default guest; -1 for the host. */
   readonly guest: number;
+  /** Process that mapped it first; `undefined` for the kernel. */
+  readonly pid: number | undefined;
 }
 
 // Offsets of the fields of MMAP, with which MMAP2 begins.
@@ -99,6 +101,8 @@ export class MapSources {
   readonly #kinds: (number | undefined)[] = [];
   /** Source under its own name; -1 if the name depends on the process. */
   readonly #calledHere: number[] = [];
+  /** Process that mapped each source first. */
+  readonly #pids: (number | undefined)[] = [];
 
   /**
    * Starts without sources.
@@ -132,6 +136,7 @@ export class MapSources {
       min: view.getUint32(at + 20, true),
       ino: view.getBigUint64(at + 24, true),
       guest: view.getInt32(at + 32, true) - 1,
+      pid: this.#pids[source],
     };
   }
 
@@ -146,7 +151,10 @@ export class MapSources {
    */
   called(source: number, pid: number): number {
     const called = this.#calledHere[source] as number;
-    if (called >= 0) return called;
+    if (called >= 0) {
+      this.#pids[called] ??= pid;
+      return called;
+    }
     return pid === 0 ? source : this.#renamed(source, `/tmp/perf-${pid}.map`);
   }
 

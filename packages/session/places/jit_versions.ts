@@ -62,12 +62,12 @@ export class JitRecorded {
    * The versions of an object's code. `undefined` if it has no jitdump file, or if its times cannot
    * be compared with those of the recording; then the newest code counts.
    */
-  of({ jitdump, path }: SymbolObject): JitVersions | undefined {
-    const file = jitdump === undefined ? undefined : this.#files.readable(jitdump);
+  of(object: SymbolObject): JitVersions | undefined {
+    const file = this.#files.readable(object);
     if (file === undefined) return undefined;
     const { header: { flags }, symbols } = file;
     // A forked address space has a map with the name of the process that created the code.
-    const owner = perfMapPid(path) ?? -1;
+    const owner = perfMapPid(object.path) ?? -1;
     const untilOf = (pid: number): number => this.#recorded.forkedAt(owner, pid);
     if ((flags & ARCH_TIMESTAMP) === 0n) {
       return isMonotonic(this.#reader) ? new JitVersions(symbols, untilOf) : undefined;

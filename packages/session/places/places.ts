@@ -557,12 +557,13 @@ export function describeMap(
   },
   recorded: RecordedObjects,
 ): DescribedMap {
-  const { name, buildId, flags, guest } = source;
+  const { name, buildId, flags, guest, pid } = source;
   const bytes = buildId < 0 ? undefined : names.get(buildId);
   const mapped: MappedObject = {
     name: names.text(name),
     kernel,
     guest: guest < 0 ? undefined : guest,
+    pid: kernel ? undefined : pid,
     buildId: bytes && buildIdText({ build_id: bytes, build_id_size: bytes.length }),
     start: addressFromHalves(spaces.startHi[map] as number, spaces.startLo[map] as number),
     end: addressFromHalves(spaces.endHi[map] as number, spaces.endLo[map] as number),

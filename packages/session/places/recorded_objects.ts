@@ -95,6 +95,8 @@ export interface MappedObject {
   readonly buildId?: string | undefined;
   /** Process id of the guest that maps it, 0 for the default guest; `undefined` for the host. */
   readonly guest?: number | undefined;
+  /** A process that maps it; `undefined` for the kernel and code without a file. */
+  readonly pid?: number | undefined;
   /** First address of the mapping. For a module, its load address. */
   readonly start?: Address | undefined;
   /** First address after the mapping. */
@@ -327,7 +329,7 @@ export class RecordedObjects {
 
   /** Description of an object for the look-up of its symbols. */
   describe(mapped: MappedObject): SymbolObject {
-    const { name, kernel, buildId, start, end, guest } = mapped;
+    const { name, kernel, buildId, start, end, guest, pid } = mapped;
     if (guest !== undefined) return this.#describeGuest(mapped, guest);
     const kind = mapKind(name);
     const known = this.#buildIds.get(name);
@@ -359,6 +361,7 @@ export class RecordedObjects {
       path: name,
       kind: kind === "vdso" ? "vdso" : "elf",
       ...(build === undefined ? {} : { buildId: build }),
+      ...(pid === undefined ? {} : { pid }),
     };
   }
 

@@ -249,7 +249,7 @@ class ElfCode implements ObjectCode {
 
 /** JIT-compiled code: tables in the jitdump file, and trampolines in the perf map. */
 function jitCode(
-  { path, jitdump, version }: SymbolObject,
+  object: SymbolObject,
   rows: RowTable,
   { jit }: CodeSearch,
 ): ObjectCode {
@@ -263,14 +263,15 @@ function jitCode(
       return undefined;
     }
   };
-  const dump = tolerant(() => jitdump === undefined ? undefined : dumpCfi(jit.open(jitdump), rows));
+  const { path, version } = object;
+  const dump = tolerant(() => dumpCfi(jit.open(object), rows));
   const map = tolerant(() => jit.perfMap(path));
   const trampolines = map && PythonTrampolines.open(map, rows);
   if (dump === undefined && trampolines === undefined) return { ...unknownCode(NO_CFI), damage };
   const locate = (address: Address) =>
     dump?.locate(address, version) ?? trampolines?.locate(address);
   return {
-    origin: jit.pathOf(dump === undefined || jitdump === undefined ? path : jitdump),
+    origin: (dump && jit.dumpPath(object)) ?? jit.pathOf(path),
     damage,
     row(address) {
       const found = locate(address);

@@ -5,7 +5,7 @@ import { SHT } from "../elf/elf_constants.ts";
 import { crc32 } from "../elf/crc32.ts";
 import type { DebugLink, ElfFile } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
-import { mapKind } from "./map_name.ts";
+import { containerPath, mapKind } from "./map_name.ts";
 
 /** The file to search for. */
 export interface WantedFile {
@@ -15,6 +15,8 @@ export interface WantedFile {
   readonly buildId?: string;
   /** Architecture of the recorded machine (`uname -m`). */
   readonly arch?: string;
+  /** A process that maps the file. */
+  readonly pid?: number;
   /** Whether to search for debug information if the file with the symbols has none. */
   readonly wantsDebug?: boolean;
 }
@@ -74,6 +76,7 @@ export type CandidateOrigin =
   | "debug root, build id"
   | "debuginfod cache"
   | "folder, build id"
+  | "container"
   | "vmlinux"
   | "bundle";
 
@@ -134,7 +137,7 @@ export interface SearchResult {
  * a {@linkcode SymbolsError} if it is not readable as ELF.
  *
  * The order follows `perf` (`binary_type_symtab` of tools/perf/util/symbol.c), then debuginfod's
- * cache and a folder of files by build id; the code below lists it from top to bottom. The search
+ * cache, the container of a process that still runs, and a folder of files by build id; the code below lists it from top to bottom. The search
  * ends when a `.symtab` and a `.dynsym` are found. A file with another build id, or of an
  * architecture that the recorded machine cannot run, is reported and never used.
  *
@@ -271,6 +274,11 @@ class FileSearch {
 
   *#others(): Generator<FileCandidate | "itself"> {
     yield* this.#inPlaces();
+    // Without a build id, the process may be another one with its number.
+    const { buildId, pid, path } = this.#wanted;
+    if (pid !== undefined && buildId !== undefined && this.#symfs === "" && path.startsWith("/")) {
+      yield { path: containerPath(pid, path), origin: "container" };
+    }
     // This scans a folder, so it comes last.
     if (this.#buildId === undefined) return;
     for (const path of this.#places.byBuildId?.find(this.#buildId) ?? []) {

@@ -54,6 +54,26 @@ Deno.test("searchSymbolFiles: places are tried in perf's order, then debuginfod'
   assertEquals(step.value, { buildId: ID, refused: [] });
 });
 
+Deno.test("searchSymbolFiles: the container of a running process is searched by build id only", () => {
+  const tried = (wanted: WantedFile, places: SearchPlaces = {}) => {
+    const search = searchSymbolFiles(wanted, places);
+    const paths: string[] = [];
+    for (let step = search.next(); !step.done; step = search.next(undefined)) {
+      paths.push(step.value.path);
+    }
+    return paths;
+  };
+  const wanted = { path: "/usr/bin/app", pid: 70 };
+  const inside = "/proc/70/root/usr/bin/app";
+  assertEquals(tried({ ...wanted, buildId: ID }).at(-1), inside);
+  // Another process may have the number by now.
+  assert(!tried(wanted).includes(inside));
+  assert(!tried({ ...wanted, buildId: ID }, { symfs: "/other" }).includes(inside));
+  assert(
+    !tried({ ...wanted, path: "[vdso]", buildId: ID }).some((path) => path.includes("/proc/")),
+  );
+});
+
 Deno.test("searchSymbolFiles: the vdso is searched only in the build-id cache", () => {
   const search = searchSymbolFiles({ path: "[vdso]", buildId: ID }, { buildIdCache: "/d" });
   assertEquals(

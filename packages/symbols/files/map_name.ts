@@ -75,3 +75,8 @@ export function mapKind(name: string): MapKind {
   if (/^\[[\w-]+\]$/.test(name)) return "module";
   return "file";
 }
+
+/** Path on this machine of a file in the mount namespace of a process that still runs: see proc(5), `/proc/pid/root`. */
+export function containerPath(pid: number, path: string): string {
+  return `/proc/${pid}/root${path}`;
+}

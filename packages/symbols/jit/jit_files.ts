@@ -1,6 +1,6 @@
 import { SymbolsError } from "../errors.ts";
 import type { ClosableSource, SymbolFiles } from "../files/symbol_files.ts";
-import { perfMapPid } from "../files/map_name.ts";
+import { containerPath, perfMapPid } from "../files/map_name.ts";
 import { TEXT_LIMIT } from "../files/opened_files.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import { readPerfMap } from "./perf_map.ts";
@@ -20,6 +20,14 @@ export function innermostPid(status: string): number | undefined {
   return all.length > 1 ? Number(all.at(-1)) : undefined;
 }
 
+/** JIT-compiled code of a process, as the recording describes it. */
+export interface JitObject {
+  /** `/tmp/perf-PID.map`. */
+  readonly path: string;
+  /** Recorded path of its jitdump file, if it has one. */
+  readonly jitdump?: string;
+}
+
 /** A parsed jitdump file. */
 export interface JitFile {
   /** Its header. */
@@ -36,6 +44,8 @@ export class JitFiles {
   readonly #files: SymbolFiles;
   readonly #symfs: string;
   readonly #maps = new Map<string, SymbolTable | SymbolsError | undefined>();
+  /** Paths of jitdump files whose names have another number than their process. */
+  readonly #dumps = new Map<string, string>();
   readonly #read = new Map<string, JitFile | SymbolsError | undefined>();
 
   /**
@@ -54,22 +64,60 @@ export class JitFiles {
   }
 
   /**
-   * The jitdump file with a recorded path; `undefined` if it does not exist or belongs to another
-   * user.
+   * The path at which the jitdump file of a process is searched; `undefined` if it has none.
+   *
+   * A process in a container names the file after the number that it has there, and the file is
+   * among those of the container, which can be reached while the process runs.
+   */
+  dumpPath({ path, jitdump }: JitObject): string | undefined {
+    if (jitdump === undefined) return undefined;
+    const pid = this.#symfs === "" ? perfMapPid(path) : undefined;
+    const [, named] = /\/jit-(\d+)\.dump$/.exec(jitdump) ?? [];
+    if (pid === undefined || named === undefined || Number(named) === pid) {
+      return this.pathOf(jitdump);
+    }
+    const key = `${pid} ${jitdump}`;
+    let found = this.#dumps.get(key);
+    if (found === undefined) {
+      const inside = containerPath(pid, jitdump);
+      const isThere = innermostPid(this.#text(`/proc/${pid}/status`)) === Number(named) &&
+        this.#exists(inside);
+      this.#dumps.set(key, found = isThere ? inside : jitdump);
+    }
+    return found;
+  }
+
+  #exists(path: string): boolean {
+    try {
+      const source = this.#files.open(path);
+      source?.close?.();
+      return source !== undefined;
+    } catch (error) {
+      // What is unreadable exists.
+      if (error instanceof SymbolsError) return true;
+      throw error;
+    }
+  }
+
+  /**
+   * The jitdump file of a process; `undefined` if it has none, or the file does not exist or belongs
+   * to another user.
    *
    * @throws {SymbolsError} If it is unreadable.
    */
-  open(recorded: string): JitFile | undefined {
-    if (!this.#read.has(recorded)) this.#read.set(recorded, this.#open(this.pathOf(recorded)));
-    const file = this.#read.get(recorded);
+  open(object: JitObject): JitFile | undefined {
+    const path = this.dumpPath(object);
+    if (path === undefined) return undefined;
+    if (!this.#read.has(path)) this.#read.set(path, this.#open(path));
+    const file = this.#read.get(path);
     if (file instanceof SymbolsError) throw file;
     return file;
   }
 
   /** As `open`, but `undefined` if the file is unreadable. */
-  readable(recorded: string): JitFile | undefined {
+  readable(object: JitObject): JitFile | undefined {
     try {
-      return this.open(recorded);
+      return this.open(object);
     } catch (error) {
       if (error instanceof SymbolsError) return undefined;
       throw error;
@@ -103,7 +151,7 @@ export class JitFiles {
     const inside = innermostPid(this.#text(`/proc/${pid}/status`));
     return inside === undefined
       ? undefined
-      : this.#mapAt(`/proc/${pid}/root/tmp/perf-${inside}.map`);
+      : this.#mapAt(containerPath(pid, `/tmp/perf-${inside}.map`));
   }
 
   #text(path: string): string {

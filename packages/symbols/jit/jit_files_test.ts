@@ -1,4 +1,6 @@
 import { assertEquals } from "@std/assert";
+import { bytesSource } from "../files/binary_source.ts";
+import { Bytes } from "../testing/elf_writer.ts";
 import type { SymbolFiles } from "../files/symbol_files.ts";
 import { innermostPid, JitFiles } from "./jit_files.ts";
 
@@ -44,4 +46,32 @@ Deno.test("JitFiles.perfMap: a process in a container has its map in there, unde
     nameIn(filesOf({ ...container, "/proc/70/status": status(70) })),
     undefined,
   );
+});
+
+Deno.test("JitFiles.open: a process in a container has its jitdump in there, under its number there", () => {
+  /** Files with these jitdumps, each of which has the number in its header. */
+  const files = (dumps: Readonly<Record<string, number>>, ...pids: number[]): SymbolFiles => ({
+    open(path) {
+      const pid = dumps[path];
+      if (pid === undefined) return undefined;
+      const header = new Bytes(true, true).u32(0x4a695444).u32(1).u32(40).u32(62).u32(0).u32(pid);
+      return bytesSource(header.u64(0).u64(0).done());
+    },
+    read: (path) =>
+      path === "/proc/70/status" ? new TextEncoder().encode(status(...pids)) : undefined,
+  });
+  const opened = (files: SymbolFiles, jitdump: string, symfs = "") => {
+    const jit = new JitFiles(files, symfs);
+    const object = { path: "/tmp/perf-70.map", jitdump };
+    return [jit.dumpPath(object), jit.open(object)?.header.pid];
+  };
+  const inside = "/proc/70/root/tmp/jit-1.dump";
+  const both = { [inside]: 1, "/tmp/jit-1.dump": 2, "/tmp/jit-70.dump": 3, "/s/tmp/jit-1.dump": 4 };
+  assertEquals(opened(files(both, 70, 1), "/tmp/jit-1.dump"), [inside, 1]);
+  // Without a process that has this number in its container, it is a file of this machine.
+  assertEquals(opened(files(both, 70, 2), "/tmp/jit-1.dump"), ["/tmp/jit-1.dump", 2]);
+  assertEquals(opened(files(both), "/tmp/jit-1.dump"), ["/tmp/jit-1.dump", 2]);
+  assertEquals(opened(files({}, 70, 1), "/tmp/jit-1.dump"), ["/tmp/jit-1.dump", undefined]);
+  assertEquals(opened(files(both, 70, 1), "/tmp/jit-70.dump"), ["/tmp/jit-70.dump", 3]);
+  assertEquals(opened(files(both, 70, 1), "/tmp/jit-1.dump", "/s"), ["/s/tmp/jit-1.dump", 4]);
 });

@@ -1,6 +1,5 @@
 import type { Frame } from "../dwarf/dwarf_context.ts";
 import { SymbolsError } from "../errors.ts";
-import type { JitFiles } from "../jit/jit_files.ts";
 import type { JitCode, JitSymbols } from "../jit/jit_symbols.ts";
 import type { OpenedFiles } from "../files/opened_files.ts";
 import { type Resolution, resolution, type SymbolObject, unresolved } from "./resolution.ts";
@@ -14,10 +13,13 @@ export function jitLookup(
   { show, jit }: ResolverContext,
   opened: OpenedFiles,
 ): Lookup {
-  const { jitdump, version } = object;
-  const dump = jitdump === undefined ? undefined : openDump(jitdump, jit, opened);
-  const path = jit.pathOf(object.path);
+  const { version } = object;
+  const dumpPath = jit.dumpPath(object);
   // As in perf, since any user can write to /tmp.
+  const dump = dumpPath === undefined || opened.refusesForeign(dumpPath)
+    ? undefined
+    : opened.attempt({ path: dumpPath, origin: "path" }, () => jit.open(object)?.symbols);
+  const path = jit.pathOf(object.path);
   const map = opened.refusesForeign(path)
     ? undefined
     : opened.attempt({ path, origin: "path" }, () => jit.perfMap(object.path));
@@ -38,7 +40,7 @@ export function jitLookup(
     }
     return findInMap(map, address, show);
   };
-  const origin = dump !== undefined && jitdump !== undefined ? jit.pathOf(jitdump) : path;
+  const origin = dump !== undefined && dumpPath !== undefined ? dumpPath : path;
   return {
     origin,
     // JIT-compiled code has no build id; the process id identifies its map.
@@ -57,12 +59,6 @@ export function jitLookup(
           : found;
       }),
   };
-}
-
-function openDump(path: string, jit: JitFiles, opened: OpenedFiles): JitSymbols | undefined {
-  const found = jit.pathOf(path);
-  if (opened.refusesForeign(found)) return undefined;
-  return opened.attempt({ path: found, origin: "path" }, () => jit.open(path)?.symbols);
 }
 
 function findInDump(

@@ -46,6 +46,8 @@ export interface SymbolObject {
   readonly size?: number;
   /** Process id of the guest with the code; 0 for the default guest. Missing for the host. */
   readonly guest?: number;
+  /** A process that maps the file: its files are searched, too, while it runs in a container. */
+  readonly pid?: number;
   /** Path of the jitdump file of JIT-compiled code. */
   readonly jitdump?: string;
   /**
