@@ -164,6 +164,7 @@ async function report(
   const recording = await recordingOf(name);
   const index = await recording?.index();
   const switched = await recording?.switched();
+  const marks = await recording?.marks();
   const { info: _, ...info } = await recording?.info() ?? { info: undefined };
   const { profile, isWhole } = await profileOf(name, flags, weight);
   const other = base === undefined
@@ -174,6 +175,7 @@ async function report(
     base: other?.profile,
     index,
     switched,
+    marks,
     info: "lines" in info ? info : undefined,
   });
   const bytes = await writeChunks(output, flags.on.force, [new TextEncoder().encode(text)]);

@@ -581,6 +581,75 @@ async function shownCode(page: Page): Promise<{ lines: string[][]; insns: string
   return { lines: sampled(lines), insns: sampled(insns) };
 }
 
+Deno.test({
+  name:
+    "timeline: events and their fields equal those of script, sorted and selected; rates have the sums of funcs",
+  ...needs,
+  async fn() {
+    const file = `${root}fixtures/recorded/tracepoint.perf.data`;
+    const { out } = await tool("script", ["--fields", "tid,time,event,trace", "--ns", file]);
+    const wanted = out.split("\n").map((line) => /^ *(\d+) +([\d.]+): +(\S+): *(.*)$/.exec(line))
+      .filter((found) => found !== null).map((
+        [, tid, , event, text],
+      ) => [event, tid, text?.trim()]);
+    assert(wanted.length > 2, out);
+    const sums = new Map<string, number>();
+    for (const { event, period } of await json("funcs", ["--json", file])) {
+      sums.set(String(event), (sums.get(String(event)) ?? 0) + Number(period));
+    }
+    const check = async (page: Page) => {
+      await page.waitForSelector(".tracks .list:focus");
+      await page.keyboard.press("e");
+      const columns = ["data-event", "data-tid", "data-text", "data-time"];
+      const rows = await allRows(page, ".mark-list", columns);
+      const times = rows.map(([, , , time]) => Number(time));
+      assertEquals(times, times.toSorted((a, b) => a - b));
+      const tracepoints = rows.filter(([event]) => event?.includes(":"))
+        .map(([event, tid, text]) => [event, tid, text]);
+      assertEquals(tracepoints, wanted);
+      assertMatch(page.url(), /&marks=/);
+      // The choice of an event, and the selection of a time, leave others out.
+      const [first = []] = wanted;
+      await page.locator(".marks select").selectOption(first[0] ?? "");
+      const own = wanted.filter(([event]) => event === first[0]);
+      await page.getByText(`${own.length} of ${rows.length}`).waitFor();
+      await page.getByRole("button", { name: "Fields" }).click();
+      const texts = (await allRows(page, ".mark-list", ["data-text"])).map(([text]) => text);
+      assertEquals(texts, own.map(([, , text]) => text).toSorted());
+      const last = Math.max(...times);
+      await page.evaluate(
+        (to) =>
+          (globalThis as unknown as { perfdata: PageStore }).perfdata.set({
+            from: 0,
+            to,
+            marks: "",
+          }),
+        last,
+      );
+      const before = times.filter((time) => time >= 0 && time < last).length;
+      await page.getByText(`${before} of ${rows.length}`).waitFor();
+      assertEquals(await faultsOf(page), []);
+      for (const _ of [1, 2]) await page.keyboard.press("u");
+      await page.selectOption("section select", "rates");
+      await page.waitForSelector(".rates .track");
+      for (const [event, sum] of sums) {
+        const track = page.locator(".rates .track", { hasText: event });
+        await track.getByText(`${sum.toLocaleString("en-US")} · `).waitFor();
+      }
+      assertEquals(await faultsOf(page), []);
+    };
+    await viewed([file], "#view=timeline", check);
+    await inFolder(async (folder) => {
+      await tool("view", ["-o", `${folder}/report.html`, file]);
+      await withPage(`${folder}/report.html#view=timeline`, async (page, report) => {
+        await ready(page);
+        await check(page);
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+    });
+  },
+});
+
 /** Scrolls a list until a row exists. */
 async function revealed(page: Page, list: string, row: string): Promise<void> {
   for (let top = 0; await page.locator(`${list} ${row}`).count() === 0; top += 100) {

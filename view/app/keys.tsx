@@ -16,6 +16,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["n, N", "flame graph: the next box that matches the search, the one before"],
   ["i, k", "flame graph: icicle; colors by object, by kind of code, or by PMU"],
   ["+ − , wheel with Ctrl", "timeline: zoom; ← → move, z shows what is selected"],
+  ["e", "timeline: tracepoints and other events, as marks and as a table"],
   ["← → in the strip", "move the selected time; with Shift its end; Escape takes it back"],
   ["?", "this list"],
   ["right click, Menu key", "what can be done with a function; in graphs, lists and trees also:"],

@@ -1,5 +1,5 @@
 import { FUNCTION_KIND, type ThreadNames } from "@perfdata/profile";
-import { rowAt, selectedThreads, type Selection } from "./selection.ts";
+import { rowAt, rowTest, type Selection } from "./selection.ts";
 import type { ViewProfile } from "@perfdata/export/tree";
 import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 
@@ -92,6 +92,15 @@ export function samplingIntervals({ events, samples }: ViewProfile): number[] {
 /** Events whose samples are times of threads, which begin at the time of the sample. */
 const INTERVALS: ReadonlySet<string> = new Set(["off-cpu", "wall"]);
 
+/** Returns whether a row is in the selection, which counts only for the track of all samples. */
+function selectionTest(
+  profile: ViewProfile,
+  { kind, event }: TrackQuery,
+  selection: Pick<Selection, "pids" | "tids" | "cpus">,
+): ((row: number) => boolean) | undefined {
+  return kind === "all" ? rowTest(profile, { ...selection, event }) : undefined;
+}
+
 /** Weight in the range and first sample of a CPU, process or thread. */
 interface Member {
   readonly id: number;
@@ -126,6 +135,7 @@ export function tracks(
   // Key of a sample's track: thread or CPU, of which there are few; -1 without one.
   const keys = kind === "cpu" ? cpu as Int32Array : thread;
   const [first, end] = query.range ?? [-Infinity, Infinity];
+  const isSelected = selectionTest(profile, query, selection);
   /** By key: weight in the range, and the time of the first sample of all. */
   const sums: number[] = [];
   const starts: number[] = [];
@@ -136,7 +146,9 @@ export function tracks(
     const at = floatAt(time, row);
     // A CPU that is idle does nothing.
     const isIdle = query.byThread === true && threads[intAt(thread, row)]?.tid === 0;
-    const own = !isIdle && at >= first && at < end ? floatAt(weight, row) : 0;
+    const counts = !isIdle && at >= first && at < end &&
+      (isSelected === undefined || isSelected(row));
+    const own = counts ? floatAt(weight, row) : 0;
     starts[key] ??= at;
     sums[key] = (sums[key] ?? 0) + own;
     ofThreads[intAt(thread, row)] = floatAt(ofThreads, intAt(thread, row)) + floatAt(weight, row);
@@ -257,12 +269,11 @@ function fillBins(
   },
 ): void {
   const { samples, stacks, functions, events, step } = profile;
-  const { stack, event, thread, cpu, count, period } = samples;
+  const { stack, event, thread, count, period } = samples;
   const time = samples.time as Float64Array;
-  const { kind, from, to, bins } = query;
+  const { from, to, bins } = query;
   const weight = query.weight === "period" ? period : count;
-  const chosen = kind === "all" ? selectedThreads(profile, selection) : undefined;
-  const cpus = kind === "all" && selection.cpus !== undefined ? new Set(selection.cpus) : undefined;
+  const isSelected = selectionTest(profile, query, selection);
   const span = Math.max(1, to - from);
   const { unit, name = "" } = events[query.event] ?? {};
   const isInterval = INTERVALS.has(name);
@@ -272,8 +283,7 @@ function fillBins(
   const before: number[] = [];
   const last = rowAt(time, to + 1 + (isInterval ? 0 : 2 * interval));
   for (let row = isInterval ? 0 : rowAt(time, from); row < last; row++) {
-    if (event[row] !== query.event || chosen?.[intAt(thread, row)] === 0) continue;
-    if (cpus !== undefined && !cpus.has(cpu?.[row] ?? -1)) continue;
+    if (event[row] !== query.event || isSelected?.(row) === false) continue;
     const key = intAt(keys, row);
     const lists = into[key];
     if (lists === undefined || lists.length === 0) continue;

@@ -137,6 +137,7 @@ export async function openFiles(
       return shown;
     },
     switched: () => service.switched(),
+    marks: () => service.marks(),
     async profile(progress) {
       // The page draws the index while samples are read.
       await service.index();

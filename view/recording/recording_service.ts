@@ -24,6 +24,8 @@ import {
 import { EventNames, type IndexBlock, RecordingIndex } from "@perfdata/session";
 import { FloatColumn, IntColumn } from "@perfdata/profile";
 import type { Switched } from "../data/switched.ts";
+import type { Marks } from "../data/marks.ts";
+import { recordedMarks } from "./recorded_marks.ts";
 import { scheduledSwitches } from "./scheduled_switches.ts";
 import { RecordFacts } from "./record_facts.ts";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
@@ -82,6 +84,8 @@ const MOST_FAULTS = 100;
 const MOST_MARKS = 100_000;
 /** Maximum number of context switches. */
 const MOST_SWITCHES = 100_000;
+/** Maximum number of tracepoints and other events that the timeline marks. */
+const MOST_EVENTS = 100_000;
 /** Maximum size of a compressed recording that is kept inflated in memory. */
 const MOST_INFLATED = 1 << 29;
 
@@ -112,6 +116,7 @@ export class RecordingService {
   #list: Promise<{ readonly list?: RecordList }> | undefined;
   #index: Promise<IndexAnswer> | undefined;
   #scheduled: Promise<Switched> | undefined;
+  #marks: Promise<Marks> | undefined;
   #info: Promise<InfoAnswer & { readonly info: RecordingInfo }> | undefined;
 
   /** @param name Name of the recording in suggestions. */
@@ -145,6 +150,13 @@ export class RecordingService {
       BigInt(start),
       MOST_SWITCHES,
     ));
+  }
+
+  /** Returns tracepoints and notable records; `undefined` without times. */
+  async marks(): Promise<Marks | undefined> {
+    const { start } = await this.index();
+    if (start === undefined) return undefined;
+    return await (this.#marks ??= recordedMarks(this.#source, BigInt(start), MOST_EVENTS));
   }
 
   /** Returns the output of `info`, and advice. */

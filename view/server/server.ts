@@ -107,6 +107,8 @@ export function viewHandler(
           return value(await recording?.index());
         case "switched":
           return value(await recording?.switched());
+        case "marks":
+          return value(await recording?.marks());
         case "info": {
           const { info: _, ...shown } = await recording?.info() ?? { info: undefined };
           return value(recording === undefined ? undefined : shown);

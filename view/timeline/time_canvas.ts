@@ -1,4 +1,5 @@
-import { floatAt } from "@perfdata/format/bytes";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import type { Marks } from "../data/marks.ts";
 import type { PtGrowth } from "@perfdata/pt/decode";
 import { LEVELS } from "../data/tracks.ts";
 import { bytesUpTo } from "../pt/growth.ts";
@@ -121,6 +122,34 @@ export function drawRan(
     if (right <= drawn) continue;
     drawn = Math.max(right, left + 0.7);
     context.fillRect(left, height - RAN + 1, drawn - left, RAN - 2);
+  }
+}
+
+/** Height of the ticks of marks, and the least distance of two, in pixels. */
+const [TICK, APART] = [9, 2];
+
+/** Draws marks as ticks at the top. Of marks at the same place, the first one is seen. */
+export function drawMarks(
+  context: CanvasRenderingContext2D,
+  { time, name }: Pick<Marks, "time" | "name">,
+  { rows, color }: {
+    /** The marks, in order of time. */
+    readonly rows: readonly number[];
+    /** Color by name. */
+    readonly color: (name: number) => string;
+  },
+  [first, last]: readonly [number, number],
+  width: number,
+): void {
+  let drawn = -APART;
+  for (const row of rows) {
+    const at = floatAt(time, row);
+    if (at < first || at > last) continue;
+    const x = Math.floor((at - first) / (last - first) * width);
+    if (x < drawn + APART) continue;
+    drawn = x;
+    context.fillStyle = color(intAt(name, row));
+    context.fillRect(x, 0, APART, TICK);
   }
 }
 

@@ -20,6 +20,14 @@ export function zoomed(
   return [start, start + span];
 }
 
+/** Returns a tenth of a range of time around a time; all of it, moved, if the time is not within. */
+export function around(window: Range, at: number, last: number): Range {
+  const [from, to] = window;
+  const span = at >= from && at <= to ? Math.max(1000, (to - from) / 10) : to - from;
+  const start = Math.max(0, Math.min(last - span, at - span / 2));
+  return [start, start + span];
+}
+
 /** Moves a range of time by a share of its length. */
 export function panned([from, to]: Range, by: number, last: number): Range {
   const span = to - from;

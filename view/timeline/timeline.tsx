@@ -5,7 +5,9 @@ import { trackSort, type ViewState } from "../ui/state.ts";
 import { type Range, useBrush } from "./brush.ts";
 import { HeatMap } from "./heat_map.tsx";
 import { LEVEL_COLORS, LEVEL_NAMES, THREAD_COLORS } from "./time_canvas.ts";
-import { panned, zoomed } from "./time_window.ts";
+import { MarkTable, useMarks } from "./mark_table.tsx";
+import { Rates } from "./rates.tsx";
+import { around, panned, zoomed } from "./time_window.ts";
 import { type Kind, Tracks } from "./tracks.tsx";
 
 /** Returns the available kinds of tracks: CPUs only if the event's samples have one. */
@@ -15,13 +17,17 @@ function kindsOf({ cpus }: ProfileFacts, event: number): readonly Kind[] {
 
 /** Samples over time: a track for each process, thread or CPU. */
 export function TimelineView(props: ProfileViewProps): JSX.Element {
-  const { store, open: { pt }, facts } = props;
+  const { store, open: { pt, index }, facts } = props;
   const { state } = store;
   const last = Math.max(1, facts.duration);
   const [window, setWindow] = useState<Range>([0, last]);
   // Sums by time slice do not have fractions of seconds.
   const hasHeat = facts.step === undefined;
   const isHeat = hasHeat && state.by === "heat";
+  const isRates = state.by === "rates";
+  const shownMarks = useMarks(props);
+  const [mark, setMark] = useState(-1);
+  const markedAt = shownMarks?.marks.time[mark];
   const by = kindsOf(facts, state.event).find((kind) => kind === state.by) ?? "process";
   const [colored, setColored] = useState<readonly string[] | undefined>();
   const brush = useBrush(window, (range) => {
@@ -45,7 +51,9 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
     else if (event.key === "-") zoom(1 / 0.6);
     else if (event.key === "ArrowLeft" || event.key === "a") pan(-0.1);
     else if (event.key === "ArrowRight" || event.key === "d") pan(0.1);
-    else if (event.key === "0") setWindow([0, last]);
+    else if (event.key === "e") {
+      store.set({ marks: state.marks === undefined ? "" : undefined });
+    } else if (event.key === "0") setWindow([0, last]);
     else if (event.key === "z" && range !== undefined) setWindow(range);
     else return;
     event.preventDefault();
@@ -67,23 +75,42 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
       {...isHeat ? {} : { onWheel: wheel, onKeyDown: keyed }}
     >
       <div class="bar">
-        <KindChoice {...props} by={isHeat ? "heat" : by} hasHeat={hasHeat} />
+        <KindChoice {...props} by={isHeat ? "heat" : isRates ? "rates" : by} hasHeat={hasHeat} />
         {!isHeat && (
           <>
-            <SortChoice {...props} by={by} />
+            {!isRates && <SortChoice {...props} by={by} />}
+            {index !== undefined && !isRates && <MarksButton {...props} />}
             <ZoomButtons zoom={zoom} range={range} last={last} show={setWindow} />
-            <LevelLegend threads={colored} />
+            {!isRates && <LevelLegend threads={colored} />}
           </>
         )}
       </div>
-      {isHeat ? <HeatMap {...props} /> : (
-        <Tracks
+      {isHeat
+        ? <HeatMap {...props} />
+        : isRates
+        ? <Rates {...props} window={window} range={range} brush={brush} />
+        : (
+          <Tracks
+            {...props}
+            by={by}
+            window={window}
+            range={range}
+            brush={brush}
+            marks={shownMarks}
+            markedAt={markedAt}
+            onColored={setColored}
+          />
+        )}
+      {!isHeat && !isRates && state.marks !== undefined && (
+        <MarkTable
           {...props}
-          by={by}
-          window={window}
-          range={range}
-          brush={brush}
-          onColored={setColored}
+          shown={shownMarks}
+          at={mark}
+          choose={setMark}
+          show={(row) => {
+            const at = shownMarks?.marks.time[row];
+            if (at !== undefined) setWindow(around(window, at, last));
+          }}
         />
       )}
     </section>
@@ -110,9 +137,25 @@ function KindChoice(
             {kind === "cpu" ? "CPUs" : kind === "process" ? "processes" : "threads"}
           </option>
         ))}
+        <option value="rates">none: rates of events</option>
         {hasHeat && <option value="heat">none: heat map of seconds</option>}
       </select>
     </label>
+  );
+}
+
+/** Shows tracepoints and other events, or no longer. */
+function MarksButton({ store }: ProfileViewProps): JSX.Element {
+  const { marks } = store.state;
+  return (
+    <button
+      type="button"
+      aria-pressed={marks !== undefined}
+      title="Tracepoints, breakpoints, and records of processes and lost data, as marks and as a table (e)"
+      onClick={() => store.set({ marks: marks === undefined ? "" : undefined })}
+    >
+      Events
+    </button>
   );
 }
 

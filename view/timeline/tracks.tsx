@@ -6,6 +6,9 @@ import { binsOf, nameOf, type ProfileViewProps, unitOf } from "../ui/context.ts"
 import { alsoCalled, amount, duration, grouped, percent, seconds } from "../ui/format.ts";
 import { type JSX, useEffect, useMemo, useRef, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
+import { type Marks, marksBy } from "../data/marks.ts";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import { markColor, type ShownMarks } from "./mark_table.tsx";
 import { VirtualList } from "../ui/virtual_list.tsx";
 import { shortName } from "@perfdata/profile";
 import type { PtGrowth } from "@perfdata/pt/decode";
@@ -13,6 +16,7 @@ import type { Brush, Range } from "./brush.ts";
 import {
   drawAxis,
   drawBins,
+  drawMarks,
   drawRan,
   drawRange,
   drawTraced,
@@ -40,6 +44,10 @@ export interface TracksProps extends ProfileViewProps {
   /** The selected range of time. */
   readonly range: Range | undefined;
   readonly brush: Brush;
+  /** Events that are marked. */
+  readonly marks?: ShownMarks | undefined;
+  /** Time of the mark that is chosen. */
+  readonly markedAt?: number | undefined;
   /** Called with the threads that colors stand for, if they do. */
   readonly onColored: (threads: readonly string[] | undefined) => void;
 }
@@ -95,6 +103,15 @@ export function Tracks(props: TracksProps): JSX.Element {
     [switched, by],
   );
   const traced = useTraced(props, switched);
+  const { marks, markedAt } = props;
+  const marked = useMemo(
+    () =>
+      marks && {
+        [by]: marksBy(marks.marks, by, marks.rows),
+        thread: marksBy(marks.marks, "thread", marks.rows),
+      },
+    [marks, by],
+  );
   const { isChosen, choose } = chosenTracks(props);
   const shown = arrangedTracks(value?.tracks ?? [], arranged);
   const tall = Math.max(LOW, Math.min(HIGH, Math.floor(ROOM / Math.max(1, shown.length))));
@@ -130,6 +147,9 @@ export function Tracks(props: TracksProps): JSX.Element {
                   range={range}
                   ran={track.kind === "all" ? undefined : ran?.by[track.kind]?.get(track.id)}
                   traced={track.kind === by ? traced?.[by].get(track.id) : undefined}
+                  marks={marks?.marks}
+                  marked={track.kind === "all" ? undefined : marked?.[track.kind]?.get(track.id)}
+                  markedAt={markedAt}
                   brush={brush}
                   isChosen={isChosen(track)}
                   choose={(more) => choose(track, more)}
@@ -150,7 +170,14 @@ export function Tracks(props: TracksProps): JSX.Element {
         )}
       </div>
       {pointed !== undefined && brush.range === undefined && (
-        <PointedTip {...props} pointed={pointed} bin={(window[1] - window[0]) / query.bins} />
+        <PointedTip
+          {...props}
+          pointed={pointed}
+          bin={(window[1] - window[0]) / query.bins}
+          marked={pointed.track.kind === "all"
+            ? undefined
+            : marked?.[pointed.track.kind]?.get(pointed.track.id)}
+        />
       )}
       <p class="foot soft">
         {value !== undefined && countText(value, by)}
@@ -174,6 +201,7 @@ export function Tracks(props: TracksProps): JSX.Element {
           `The line below a track is when ${by === "cpu" ? "a thread had it" : "it had a CPU"}${
             ran.more ? ", as far as the first 100,000 context switches say" : ""
           }. `}
+        {marks !== undefined && "Ticks at the top of a track are events. "}
         {traced?.[by] !== undefined &&
           "The bars at the bottom of a track are the Intel PT that was written, each track by its own most. "}
         {brush.at === undefined
@@ -248,7 +276,12 @@ const POINTED = 8;
 
 /** What was sampled where the pointer is. */
 function PointedTip(
-  props: TracksProps & { readonly pointed: Pointed; readonly bin: number },
+  props: TracksProps & {
+    readonly pointed: Pointed;
+    readonly bin: number;
+    /** Marks of the track. */
+    readonly marked: readonly number[] | undefined;
+  },
 ): JSX.Element | null {
   const { store, open, facts, pointed: { track, time, x, y }, bin } = props;
   const { event, weight } = store.state;
@@ -291,8 +324,27 @@ function PointedTip(
           </ol>
         </>
       )}
+      {marksIn(props, [from, from + bin]).map((text) => <div key={text}>{text}</div>)}
     </div>
   );
+}
+
+/** Marks at the pointer that are shown. */
+const POINTED_MARKS = 3;
+
+/** The marks of a track in a range of time, as lines. */
+function marksIn(
+  { marks, marked = [] }: TracksProps & { readonly marked: readonly number[] | undefined },
+  [from, to]: Range,
+): readonly string[] {
+  if (marks === undefined) return [];
+  const { time, name, names, text } = marks.marks;
+  const within = marked.filter((row) => floatAt(time, row) >= from && floatAt(time, row) < to);
+  const lines = within.slice(0, POINTED_MARKS).map((row) =>
+    `${seconds(floatAt(time, row))} ${names[intAt(name, row)]} ${shortName(text[row] ?? "", 80)}`
+  );
+  const more = within.length - lines.length;
+  return more > 0 ? [...lines, `${grouped(more)} more events`] : lines;
 }
 
 /** Returns which tracks are selected, and a function that selects them. */
@@ -359,6 +411,12 @@ interface TrackProps {
   readonly ran: Ran | undefined;
   /** Growth of its Intel PT. */
   readonly traced: readonly PtGrowth[] | undefined;
+  /** All marks. */
+  readonly marks: Marks | undefined;
+  /** Those of the track, in order of time. */
+  readonly marked: readonly number[] | undefined;
+  /** Time of the mark that is chosen. */
+  readonly markedAt: number | undefined;
   readonly brush: Brush;
   /** Called with the place of the pointer, or when it leaves. */
   readonly point: (at: Pick<Pointed, "time" | "x" | "y"> | undefined) => void;
@@ -455,8 +513,10 @@ function several(count: number, by: "cpu" | "process" | "thread"): string {
 }
 
 function TrackCanvas(
-  { track, most, full, colors: levels, window, range, ran, traced, brush, point }: TrackProps,
+  props: TrackProps,
 ): JSX.Element {
+  const { track, most, full, colors: levels, window, range, ran, traced, brush, point } = props;
+  const { marks, marked, markedAt } = props;
   const known = useRef(window);
   known.current = window;
   const draw = useMemo<Draw>(() => (context, width, height, colors) => {
@@ -471,13 +531,17 @@ function TrackCanvas(
     if (traced !== undefined) {
       drawTraced(context, traced, known.current, width, height - below, colors);
     }
-    if (range !== undefined) drawRange(context, range, known.current, width, height, colors);
-    if (brush.at !== undefined) {
-      const [from, to] = known.current;
-      context.fillStyle = colors.soft;
-      context.fillRect((brush.at - from) / (to - from) * width, 0, 1, height);
+    if (marks !== undefined && marked !== undefined) {
+      drawMarks(context, marks, { rows: marked, color: markColor }, known.current, width);
     }
-  }, [track, most, full, ran, traced, range?.[0], range?.[1], brush.at]);
+    if (range !== undefined) drawRange(context, range, known.current, width, height, colors);
+    for (const [at, color] of [[brush.at, colors.soft], [markedAt, colors.mark]] as const) {
+      if (at === undefined) continue;
+      const [from, to] = known.current;
+      context.fillStyle = color;
+      context.fillRect((at - from) / (to - from) * width, 0, 1, height);
+    }
+  }, [track, most, full, ran, traced, marks, marked, markedAt, range?.[0], range?.[1], brush.at]);
   const pointed = (event: PointerEvent) => {
     const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const [from, to] = known.current;

@@ -64,7 +64,9 @@ export interface ViewState extends Shown {
   /** The recording that determines the width of boxes. */
   readonly side: Side;
   /** Kind of tracks in the timeline. */
-  readonly by: "cpu" | "process" | "thread" | "heat";
+  readonly by: "cpu" | "process" | "thread" | "heat" | "rates";
+  /** Name of the events that the timeline marks, `""` for all; `undefined` for none. */
+  readonly marks: string | undefined;
   /** Order of the tracks; `undefined` for the usual one. */
   readonly sort: TrackSort | undefined;
   /** The visible part of the Intel PT, in ns from its start; `undefined` for all of it. */
@@ -117,6 +119,7 @@ export const FIRST: ViewState = {
   side: "now",
   by: "process",
   sort: undefined,
+  marks: undefined,
   timed: false,
   root: "function",
   coloring: "object",
@@ -179,6 +182,7 @@ export function toHash(state: ViewState): string {
   if (state.thread >= 0) text.set("thread", `${state.thread}`);
   if (state.list !== FIRST.list) text.set("list", state.list);
   if (state.by !== FIRST.by) text.set("by", state.by);
+  if (state.marks !== undefined) text.set("marks", state.marks);
   if (state.sort !== undefined) text.set("sort", state.sort);
   if (state.record >= 0) text.set("record", `${state.record}`);
   if (state.types.length > 0) text.set("types", state.types.join(","));
@@ -189,7 +193,7 @@ export function toHash(state: ViewState): string {
 export function fromHash(hash: string): ViewState {
   const text = new URLSearchParams(hash.replace(/^#/, ""));
   const view = VIEWS.find((name) => name === text.get("view")) ?? FIRST.view;
-  const by = (["cpu", "process", "thread", "heat"] as const).find((name) =>
+  const by = (["cpu", "process", "thread", "heat", "rates"] as const).find((name) =>
     name === text.get("by")
   );
   return {
@@ -215,6 +219,7 @@ export function fromHash(hash: string): ViewState {
     children: text.get("children") === "1",
     side: text.get("side") === "base" ? "base" : "now",
     by: by ?? FIRST.by,
+    marks: text.get("marks") ?? undefined,
     sort: trackSort(text.get("sort")),
     window: windowOf(numbers(text.get("window"))),
     thread: nanoseconds(text.get("thread")) ?? -1,

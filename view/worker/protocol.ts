@@ -13,6 +13,7 @@ import type { Heat, HeatQuery } from "../data/heat.ts";
 import type { ProfileWeight } from "@perfdata/profile";
 import type { Selection } from "../data/selection.ts";
 import type { TimeBoxes } from "../data/time_boxes.ts";
+import type { Marks } from "../data/marks.ts";
 import type { Switched } from "../data/switched.ts";
 import type { Track, TrackQuery, Tracks, TrackSample } from "../data/tracks.ts";
 import type { CodeAnswer } from "../recording/code_service.ts";
@@ -79,6 +80,8 @@ export interface Calls {
   info(): InfoAnswer | undefined;
   /** Context switches; `undefined` without a recording. */
   switched(): Switched | undefined;
+  /** Tracepoints and notable records; `undefined` without a recording, or without times. */
+  marks(): Marks | undefined;
   profile(): ProfileFacts;
   flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes;
   /** `undefined` without another recording. */

@@ -54,6 +54,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       case "info":
         return await from.info();
       case "switched":
+      case "marks":
       case "records":
       case "position":
       case "slice":

@@ -6,6 +6,7 @@ import {
   type ViewProfile,
 } from "@perfdata/export/tree";
 import type { Selection } from "../data/selection.ts";
+import type { Marks } from "../data/marks.ts";
 import type { Switched } from "../data/switched.ts";
 import { byteAt } from "@perfdata/format/bytes";
 import type { CodeAnswer } from "../recording/code_service.ts";
@@ -20,6 +21,8 @@ export interface ViewSource {
   index(): Promise<IndexAnswer | undefined>;
   info(): Promise<InfoAnswer | undefined>;
   switched(): Promise<Switched | undefined>;
+  /** Tracepoints and notable records. */
+  marks(): Promise<Marks | undefined>;
   /** @throws {Error} If there is no profile, with the reason. */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
   /** Reads the recording to compare with; `undefined` without a comparison. */
@@ -47,6 +50,7 @@ export interface ReportData extends ReportParts {
   readonly index?: IndexAnswer | undefined;
   readonly info?: InfoAnswer | undefined;
   readonly switched?: Switched | undefined;
+  readonly marks?: Marks | undefined;
 }
 
 /** Opens a report, which has the profile but no records. */
@@ -57,6 +61,7 @@ export async function reportSource(packed: string): Promise<ViewSource> {
     index: () => Promise.resolve(data.index),
     info: () => Promise.resolve(data.info),
     switched: () => Promise.resolve(data.switched),
+    marks: () => Promise.resolve(data.marks),
     profile: () =>
       data.profile === undefined
         ? Promise.reject(new Error("no samples"))
@@ -76,6 +81,7 @@ export function withoutRecords(
     index: () => Promise.resolve(undefined),
     info: () => Promise.resolve(undefined),
     switched: () => Promise.resolve(undefined),
+    marks: () => Promise.resolve(undefined),
     records: none,
     position: none,
     record: none,
@@ -128,6 +134,7 @@ export function serverSource(
     index: () => ask("index"),
     info: () => ask("info"),
     switched: () => ask("switched"),
+    marks: () => ask("marks"),
     profile: profile(`profile?counts=${counts}`),
     base: compared ? profile(`base?counts=${counts}`) : undefined,
     records: (query, from, count) =>
