@@ -1,5 +1,4 @@
-// One module, since recordings, tables, profiles of other tools and Intel PT give the same rows, by one
-// reading of the flags.
+// One module, since recordings, tables, profiles of other tools and Intel PT give the same rows.
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
 import { collect } from "@perfdata/perfdata/collect";
 import { trustLines } from "@perfdata/report/trust";
@@ -15,18 +14,15 @@ import {
 import {
   type CollectOptions,
   DETAIL_SOURCES,
+  functionNames,
   type ImportedKind,
   isTimeWeight,
   type Profile,
-  type ProfileWeight,
   SampleCollector,
 } from "@perfdata/profile";
 import type { ByteSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import {
-  areOfBranches,
-  areOfMemory,
-  areOfTypes,
   type CountedCode,
   type CountedSamples,
   type FunctionOptions,
@@ -34,8 +30,6 @@ import {
   functionTable,
   functionText,
   sampleKeys,
-  SORT_KEYS,
-  type SortKey,
 } from "@perfdata/report";
 import {
   aboutAsync,
@@ -43,49 +37,30 @@ import {
   complainAll,
   Complaints,
   InputError,
-  oneFile,
-  parseWord,
   Progress,
   UsageError,
   writeOut,
 } from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
+import type { Help } from "./shared/flag_table.ts";
 import {
-  COLOR_FLAG,
-  ITRACE_FLAG,
-  JOBS_FLAG,
-  SAMPLE_FLAGS,
-  STITCH_FLAG,
-  SYMBOL_FLAGS,
-  TEMP_FLAG,
-  VERBOSE_FLAG,
-  WEIGHT_FLAG,
-} from "./shared/flag_sets.ts";
-import type { FlagsOf, Help } from "./shared/flag_table.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  nameFilters,
-  parseNumbers,
-  sampleFilter,
-} from "./shared/sample_flags.ts";
+  FLAGS,
+  type Flags,
+  implied,
+  type Question,
+  questionOf,
+  RULES,
+} from "./shared/funcs_flags.ts";
+import { choosesSamples, givenFilters, sampleFilter } from "./shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
-import { parseWeight, reportSwitches } from "./shared/weight.ts";
+import { reportSwitches } from "./shared/weight.ts";
 import { openInput } from "./shared/open_input.ts";
 import { writeTable } from "./shared/styled.ts";
+import { hasTransforms, transformed } from "./shared/transformed.ts";
 import { complainRounded } from "./shared/periods.ts";
-import { parseLength } from "./shared/time_flag.ts";
 import { tableFolders } from "./shared/table_folders.ts";
 import { whyNoAccesses, whyNoSamples, whyNothing } from "./shared/nothing.ts";
-import { parseCount, parseJobs, parsePercent } from "./shared/record_flags.ts";
-
-/** Sort keys of `--branches`. */
-const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
-/** Sort keys of `--mem`. */
-const MEM_SORT = "mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked";
-
-/** The names of the sort keys that a predicate selects, for the help text. */
-const keysOf = (isOf: (key: SortKey) => boolean): string => SORT_KEYS.filter(isOf).join(",");
+import { parseJobs } from "./shared/record_flags.ts";
 
 const HELP: Help = {
   about: "prints the functions of a perf.data file by their share of each event's period",
@@ -108,61 +83,8 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
   exit: "0 done; 1 the file is damaged (what can be read is counted)",
 };
 
-function sortKeys(keys: readonly string[]): SortKey[] {
-  return keys.map((key) => {
-    const found = SORT_KEYS.find((known) => known === key);
-    if (found === undefined) {
-      throw new UsageError(`--sort: unknown key ${key}`, {
-        word: key,
-        known: [...SORT_KEYS, "latency"],
-      });
-    }
-    return found;
-  });
-}
-
 /** The least share of a call chain that the table shows, as in perf. */
 const LEAST_CHAIN = 0.005;
-
-const FLAGS = {
-  "--sort KEYS": `group rows by these (default: comm,dso,sym); any of ${
-    keysOf((key) => !areOfBranches([key]) && !areOfMemory([key]))
-  }; or of branches: ${keysOf((key) => areOfBranches([key]))}; or of memory: ${
-    keysOf((key) => areOfMemory([key]))
-  }`,
-  "-b, --branches": `count the branches of branch stacks instead of samples, as perf report -b
-    (default with it: ${BRANCH_SORT})`,
-  "--pt": `count all branches of the Intel PT of the recording; the default of -b if there are no
-    branch stacks`,
-  "--mem": `count accesses to memory, each with its weight, as perf mem report (default with it:
-    ${MEM_SORT})`,
-  "--time-quantum T": "the length of a row of --sort time (default: 100ms)",
-  "--srcline": "also group by source file and line: --sort …,srcline",
-  "--latency": `show the share of the latency first, and sort by it: periods divided by the number
-    of threads that had a CPU, as perf report --latency`,
-  "--parallelism LIST": "only samples taken while this many threads had a CPU: 1-2,8",
-  "--children": "also count callees, from call chains",
-  "--no-inline": `count a sample for the function that the code was inlined into, which is quicker;
-    the default with -b and --mem`,
-  "--inline": "count it for the function that is inlined at its address (the default)",
-  "--csv": "print all rows as CSV",
-  "--json": "print all rows as lines of JSON",
-  "--full-names": "on a terminal, cut long names at their end instead of shortening them",
-  "--limit N": "print at most N rows of each event",
-  "--percent-limit P": "only rows of at least P percent",
-  "-g, --call-graph ORDER": `show the stacks of each row, as perf report -g does: caller (from the
-    start of the thread, with --children from the function down) or callee (up)`,
-  "--event NAMES": "only samples of these events",
-  ...WEIGHT_FLAG,
-  ...ITRACE_FLAG,
-  ...JOBS_FLAG,
-  ...SAMPLE_FLAGS,
-  ...SYMBOL_FLAGS,
-  ...STITCH_FLAG,
-  ...VERBOSE_FLAG,
-  ...TEMP_FLAG,
-  ...COLOR_FLAG,
-} as const;
 
 /**
  * The numbers of the events with the names in a list.
@@ -182,123 +104,6 @@ function eventsCalled(text: string, names: readonly string[], file: string): Set
       );
     }),
   );
-}
-
-/** The parsed flags: how samples are counted and which rows are printed. */
-interface Question {
-  readonly name: string;
-  readonly sort: readonly SortKey[];
-  readonly keys: ReturnType<typeof sampleKeys>;
-  readonly branches: boolean;
-  readonly memory: boolean;
-  /** Whether rows are data types. */
-  readonly types: boolean;
-  readonly weight: ProfileWeight;
-  readonly inline: boolean;
-  readonly limit: number;
-  readonly percent: number;
-  /** The direction of call chains below rows; `undefined` prints no chains. */
-  readonly order: "caller" | "callee" | undefined;
-  /** Whether rows have a latency column. */
-  readonly isLatency: boolean;
-  /** Keep only samples taken while this many threads were running. */
-  readonly parallelism: ReturnType<typeof parseNumbers> | undefined;
-  /** Nanoseconds that times are rounded down to. */
-  readonly quantum: number | undefined;
-  readonly named: ReturnType<typeof nameFilters>;
-  readonly flags: Flags;
-}
-
-type Flags = FlagsOf<typeof FLAGS>;
-
-/**
- * Parses and checks the flags.
- *
- * @throws {UsageError} If flags exclude each other.
- */
-function questionOf(flags: Flags): Question {
-  const { on, value, operands } = flags;
-  const asked = (value.sort ?? (on.branches ? BRANCH_SORT : on.mem ? MEM_SORT : "comm,dso,sym"))
-    .split(",");
-  const sort = sortKeys(asked.filter((key) => key !== "latency"));
-  const branches = on.branches || areOfBranches(sort);
-  const memory = on.mem || areOfMemory(sort);
-  if (on.pt && !branches) {
-    throw new UsageError("--pt counts branches: with -b; perfdata pt prints what ran");
-  }
-  if (branches && memory) {
-    throw new UsageError("branches and accesses to memory exclude each other");
-  }
-  const types = areOfTypes(sort);
-  if (types && (branches || on.children || value["call-graph"] !== undefined)) {
-    const other = branches ? "branches" : on.children ? "--children" : "--call-graph";
-    throw new UsageError(`types of data are those that samples accessed: without ${other}`);
-  }
-  if (on.srcline && !sort.includes("srcline")) sort.push("srcline");
-  // `--sort latency` is perf's name for the latency column.
-  const isLatency = on.latency || asked.includes("latency");
-  const parallelism = value.parallelism === undefined
-    ? undefined
-    : parseNumbers("parallelism", value.parallelism);
-  const limit = parseCount("limit", value.limit) ?? Infinity;
-  const percent = parsePercent("percent-limit", value["percent-limit"]) ?? 0;
-  const order = value["call-graph"] === undefined
-    ? undefined
-    : parseWord("call-graph", value["call-graph"], ["caller", "callee"] as const);
-  const weight = parseWeight(value.weight);
-  const isTime = isTimeWeight(weight);
-  if ((branches || memory) && (weight !== "period" || on.children || order !== undefined)) {
-    const other = weight !== "period" ? "weight" : on.children ? "children" : "call-graph";
-    const what = branches ? "branches" : "accesses to memory";
-    throw new UsageError(`${what} are counted by themselves: without --${other}`);
-  }
-  const excluded = isTime || isLatency && weight !== "period"
-    ? `--weight ${weight}`
-    : isLatency && order !== undefined
-    ? "--call-graph, which shows --weight latency"
-    : branches
-    ? "branches"
-    : memory
-    ? "accesses to memory"
-    : types
-    ? "types of data"
-    : undefined;
-  if (excluded !== undefined && (isLatency || parallelism !== undefined)) {
-    throw new UsageError(`--${isLatency ? "latency" : "parallelism"} excludes ${excluded}`);
-  }
-  const quantum = value["time-quantum"] === undefined
-    ? undefined
-    : Number(parseLength("time-quantum", value["time-quantum"]));
-  if (quantum === 0) throw new UsageError("--time-quantum is 0");
-  if (quantum !== undefined && !sort.includes("time")) {
-    throw new UsageError("--time-quantum is for --sort time");
-  }
-  // Samples taken at different parallelism have different latencies, so group by it.
-  const keys = sampleKeys(isLatency ? [...sort, "parallelism"] : sort);
-  const [detail] = keys.details?.columns ?? [];
-  if (detail !== undefined && (isTime || branches)) {
-    throw new UsageError(
-      `${detail} is of samples: without ${isTime ? `--weight ${weight}` : "branches"}`,
-    );
-  }
-  return {
-    name: oneFile(operands),
-    sort,
-    keys,
-    branches,
-    memory,
-    types,
-    weight,
-    inline: on.inline || !(on["no-inline"] || branches || memory),
-    limit,
-    percent,
-    order,
-    isLatency,
-    parallelism,
-    quantum,
-    named: nameFilters(flags),
-    flags,
-  };
 }
 
 /** The row filters and limits for the table. */
@@ -404,11 +209,33 @@ async function ofImported(
   return await ofProfile(question, await importedProfile("funcs", name, flags, how), "imported");
 }
 
+/** Prints a table of samples after transforms of their stacks. */
+async function ofTransformed(question: Question): Promise<number> {
+  const { name, sort, inline, weight, flags: { on, value } } = question;
+  const { readProfile } = await import("./shared/open_profile.ts");
+  const { profile: read, isWhole } = await readProfile("funcs", name, question.flags, {
+    weight,
+    itrace: value.itrace,
+    timed: sort.includes("cpu"),
+    debugInformation: inline,
+  });
+  const profile = transformed("funcs", name, { on: { ...on, "no-inline": !inline }, value }, read);
+  // Names were filtered before the transforms, as in `tree`.
+  const named = { comm: undefined, dso: undefined, symbol: undefined };
+  const functions = { ...profile.functions, name: functionNames(profile) };
+  const status = await ofProfile(
+    { ...question, named, inline: true },
+    { ...profile, functions },
+    "transformed",
+  );
+  return isWhole ? status : 1;
+}
+
 /** Prints a table of a profile, which has neither data addresses nor data types. */
 async function ofProfile(
   question: Question,
   profile: Profile,
-  from: "tables" | "imported",
+  from: "tables" | "imported" | "transformed",
 ): Promise<number> {
   const { name, sort, limit } = question;
   const { profileFunctions } = await import("@perfdata/report");
@@ -421,13 +248,15 @@ async function ofProfile(
     throw new UsageError(
       from === "tables"
         ? `--sort ${lacking} needs tables of one recording: perfdata sql has all`
+        : from === "transformed"
+        ? `--sort ${lacking}: transformed stacks do not say it`
         : `--sort ${lacking}: the profile does not say it: ${profile.trust}`,
     );
   }
   const eventNames = profile.events.map(({ name }) => name);
   const { table, code, counts } = profileFunctions(profile, wantedOf(question, eventNames));
   await print(question, { code, counts, table, eventNames });
-  complain(`funcs: ${name}: ${profile.trust}`);
+  if (from !== "transformed") complain(`funcs: ${name}: ${profile.trust}`);
   if (table.rows.length > 0 || limit === 0) return 0;
   const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
   complain(`funcs: ${name}: no row is left of ${samples} samples`);
@@ -630,6 +459,9 @@ function needsRecording(
 async function run(flags: Flags): Promise<number> {
   const question = questionOf(flags);
   const { name, branches } = question;
+  if (hasTransforms(flags)) {
+    return await aboutAsync(name, () => ofTransformed(question));
+  }
   if (tableFolders(name).length > 0) {
     if (needsRecording(question)) {
       throw new UsageError(`${name} has tables: only samples are counted`);
@@ -654,14 +486,8 @@ export const tool: Command = command({
   name: "funcs",
   help: HELP,
   flags: FLAGS,
-  rules: [{ flag: "itrace", excludes: ["pt"] }, { flag: "json", excludes: ["csv"] }, {
-    flag: "inline",
-    excludes: ["no-inline"],
-  }, {
-    flag: "csv",
-    excludes: ["call-graph"],
-    why: "it has no column for stacks",
-  }],
+  rules: RULES,
+  implied,
   run,
 });
 

@@ -100,3 +100,91 @@ Deno.test("tree, flame: flags of transforms are those of export folded; names th
     assertEquals((await tool("tree", ["--srcline", "--merge", "main", FILE])).code, 2);
     assertEquals([...Deno.readDirSync(folder)], []);
   }));
+
+/** A node of `tree --json`. */
+interface TreeNode {
+  readonly id: number;
+  readonly parent: number | null;
+  readonly name: string;
+  readonly dso: string;
+  readonly period: number;
+  readonly self_period: number;
+}
+
+/** Periods by function: in the function itself, and with its callees. */
+function functionSums(nodes: readonly TreeNode[]): Map<string, [self: number, total: number]> {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const keyOf = ({ name, dso }: TreeNode) => `${dso} ${name}`;
+  const sums = new Map<string, [number, number]>();
+  for (const node of nodes) {
+    const key = keyOf(node);
+    let up = byId.get(node.parent ?? -1);
+    while (up !== undefined && keyOf(up) !== key) up = byId.get(up.parent ?? -1);
+    const [self, total] = sums.get(key) ?? [0, 0];
+    sums.set(key, [self + node.self_period, total + (up === undefined ? node.period : 0)]);
+  }
+  return sums;
+}
+
+Deno.test("funcs: under each transform, self and total of functions are the sums of tree", async () => {
+  const cases: readonly (readonly string[])[] = [
+    ["--focus", "fib"],
+    ["--drop", "fib,touch"],
+    ["--merge", "fib"],
+    ["--merge", "fib", "--no-inline"],
+    ["--collapse", "/kernel/"],
+    ["--collapse-recursion"],
+    ["--only", "user"],
+    ["--only", "kernel", "--collapse-recursion"],
+    ["--drop", "touch", "--merge", "spin", "--symbol", "spin,fib"],
+  ];
+  for (const flags of cases) {
+    const common = ["--json", "--symfs", SYMFS, ...flags];
+    const tree = await tool("tree", ["--root", "none", ...common, FILE]);
+    const nodes: TreeNode[] = tree.out.trim().split("\n").map((line) => JSON.parse(line));
+    const rows = async (...more: string[]) => {
+      const { code, out, err } = await tool("funcs", [
+        "--sort",
+        "dso,sym",
+        ...more,
+        ...common,
+        FILE,
+      ]);
+      assertEquals(code, 0, err);
+      return out.trim().split("\n").map((line) => JSON.parse(line));
+    };
+    const wanted = functionSums(nodes);
+    const self = new Map([...wanted].flatMap(([key, [own]]) => own === 0 ? [] : [[key, own]]));
+    const key = ({ dso, sym }: { dso: string; sym: string }) => `${dso} ${sym}`;
+    const found = new Map((await rows()).map((row) => [key(row), row.period]));
+    assertEquals(found, self, flags.join(" "));
+    const whole = nodes.reduce((sum, node) => sum + node.self_period, 0);
+    const shares = new Map(
+      [...wanted].map(([key, [, total]]) => [key, (100 * total / whole).toFixed(6)]),
+    );
+    const children = await rows("--children");
+    assertEquals(
+      new Map(children.map((row) => [key(row), Number(row.children).toFixed(6)])),
+      shares,
+      flags.join(" "),
+    );
+  }
+});
+
+Deno.test("funcs: a transform excludes rows of branches, accesses, lines and details, and says so", async () => {
+  for (
+    const [flags, typed] of [
+      [["-b"], "--branches"],
+      [["--sort", "symbol_from"], "--sort symbol_from"],
+      [["--mem"], "--mem"],
+      [["--sort", "sym,srcline"], "--sort srcline"],
+      [["--sort", "weight"], "--sort weight"],
+      [["--latency"], "--latency"],
+      [["--parallelism", "1"], "--parallelism"],
+    ] as const
+  ) {
+    const { code, err } = await tool("funcs", [...flags, "--merge", "main", FILE]);
+    assertEquals(code, 2);
+    assertMatch(err, new RegExp(`--merge and ${typed} exclude each other: transformed stacks`));
+  }
+});

@@ -258,7 +258,7 @@ Deno.test({
       assert(rows > 200 && branches > 5000, `${rows} rows, ${branches} branches`);
       const { code, err } = await tool("funcs", ["--pt", `${folder}/calls.data`]);
       assertEquals(code, 2);
-      assertStringIncludes(err, "--pt counts branches: with -b");
+      assertStringIncludes(err, "--pt needs --branches: branches are counted");
     }),
 });
 

@@ -323,7 +323,7 @@ Deno.test("funcs: keys of samples' values are refused for branches and times", a
   ) {
     const { code, out, err } = await tool("funcs", [...args, path]);
     assertEquals([code, out], [2, ""], args.join(" "));
-    assertStringIncludes(err, "is of samples: without");
+    assertStringIncludes(err, "exclude each other: the key is of samples");
   }
 });
 

@@ -65,17 +65,24 @@ export interface Command {
  *
  * @param parts Name, help, flags, and the function that does the job and returns the exit code.
  */
-export function command<const T extends FlagTable>(parts: {
+export function command<const T extends FlagTable, W extends string = never>(parts: {
   readonly name: string;
   readonly help: Help;
   readonly flags: T;
   /** Rules for flags that exclude or need others. */
-  readonly rules?: readonly FlagRule<FlagName<T>>[];
+  readonly rules?: readonly FlagRule<FlagName<T> | W>[];
+  /**
+   * Flags, and words of the rules, that values of flags imply, each with the flag and value as
+   * typed: `--sort mem` implies `--mem`.
+   */
+  readonly implied?: (
+    flags: FlagsOf<T>,
+  ) => Readonly<Partial<Record<FlagName<T> | W, string | undefined>>>;
   readonly repeated?: Readonly<Partial<Record<FlagName<T>, string>>>;
   readonly verbs?: readonly string[];
   readonly run: (flags: FlagsOf<T>) => number | Promise<number>;
 }): Command {
-  const { rules = [], run, ...described } = parts;
+  const { rules = [], implied, run, ...described } = parts;
   const readsFile = parts.help.usage.some((usage) => usage.includes("[FILE]"));
   const flags = { ...parts.flags, ...readsFile ? INPUT : {}, ...EVERYWHERE };
   const made = { ...described, flags };
@@ -87,7 +94,10 @@ export function command<const T extends FlagTable>(parts: {
         writeOut(helpText(made));
         return 0;
       }
-      const broken = brokenRule(rules, givenNames(given));
+      const texts = implied?.(given as FlagsOf<T>) ?? {};
+      const names = givenNames(given);
+      for (const [name, text] of Object.entries(texts)) if (text !== undefined) names.add(name);
+      const broken = brokenRule(rules, names, texts);
       if (broken !== undefined) throw new UsageError(broken);
       const { input, ...value } = given.value;
       const operands = input === undefined ? given.operands : [...given.operands, input];

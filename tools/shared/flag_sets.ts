@@ -94,6 +94,16 @@ export const FOCUS_FLAG = {
   "--focus NAMES": "only stacks with one of these functions, from its outermost call on",
 } as const;
 
+/** The names of all flags that transform stacks. */
+export const TRANSFORMS = [
+  "focus",
+  "drop",
+  "merge",
+  "collapse",
+  "collapse-recursion",
+  "only",
+] as const;
+
 export const COLOR_FLAG = {
   "--color WHEN": "color tables: auto, on a terminal (default), always, never",
 } as const;

@@ -58,7 +58,10 @@ export function flagRows(table: FlagTable): FlagRow[] {
   });
 }
 
-/** A rule about flags that exclude or need others, checked before a command starts. */
+/**
+ * A rule about flags that exclude or need others, checked before a command starts. Besides flags, a
+ * rule may have words of the command for values of flags: see `implied` of `command`.
+ */
 export interface FlagRule<N extends string> {
   /** The rule applies if this flag is given. */
   readonly flag: N;
@@ -70,18 +73,25 @@ export interface FlagRule<N extends string> {
   readonly why?: string;
 }
 
-/** The message about the first broken rule; `undefined` if none is broken. */
+/**
+ * The message about the first broken rule; `undefined` if none is broken.
+ *
+ * @param given Given flags and words.
+ * @param texts What the user typed for words that are no flags, or for flags that a value implies.
+ */
 export function brokenRule(
   rules: readonly FlagRule<string>[],
   given: ReadonlySet<string>,
+  texts: Readonly<Partial<Record<string, string>>> = {},
 ): string | undefined {
+  const text = (name: string): string => texts[name] ?? `--${name}`;
   for (const { flag, excludes = [], needs = [], why } of rules) {
     if (!given.has(flag)) continue;
     const reason = why === undefined ? "" : `: ${why}`;
     const other = excludes.find((name) => given.has(name));
-    if (other !== undefined) return `--${flag} and --${other} exclude each other${reason}`;
+    if (other !== undefined) return `${text(flag)} and ${text(other)} exclude each other${reason}`;
     if (needs.length > 0 && !needs.some((name) => given.has(name))) {
-      return `--${flag} needs ${needs.map((name) => `--${name}`).join(" or ")}${reason}`;
+      return `${text(flag)} needs ${needs.map(text).join(" or ")}${reason}`;
     }
   }
   return undefined;

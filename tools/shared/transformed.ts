@@ -39,6 +39,11 @@ function wanted({ on, value }: TransformFlags): readonly Wanted[] {
   ];
 }
 
+/** Whether flags ask for transforms. */
+export function hasTransforms(flags: TransformFlags): boolean {
+  return wanted(flags).length > 0;
+}
+
 /**
  * Applies the transforms of the flags to a profile, and prints the share of the period that they
  * drop.
