@@ -75,6 +75,14 @@ export {
   type ImportOptions,
   importProfile,
 } from "./importing/import_profile.ts";
+export {
+  functionAt,
+  isUnverified,
+  type LookedUpCode,
+  type NameablePlaces,
+  nameCode,
+  type NamedCode,
+} from "./names/code_names.ts";
 export { type NamedPlaces, namePlaces } from "./names/profile_names.ts";
 export { runFunction, runObject } from "./names/run_names.ts";
 export {

@@ -64,20 +64,17 @@ export {
 } from "./functions/function_keys.ts";
 export {
   type CodePlaces,
-  type LookedUpCode,
-  type LookedUpPlaces,
-  lookUpCounted,
-  lookUpUses,
+  type CodeToName,
+  nameCounted,
   type NameNeeds,
   PlaceNames,
   type Show,
 } from "./functions/function_names.ts";
 export {
-  type FoundName,
-  type FoundSymbol,
   FunctionNumbers,
   LEVEL,
   levelOf,
+  type NamedFunction,
 } from "./functions/function_numbers.ts";
 export type { FunctionOptions, FunctionRow, NameFilter } from "./functions/function_options.ts";
 export {

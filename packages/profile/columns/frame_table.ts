@@ -1,10 +1,13 @@
 import { intAt } from "@perfdata/format/bytes";
+import type { SymbolInfo } from "@perfdata/symbols";
 import { IntColumn } from "./columns.ts";
 import { NodeTable } from "./node_table.ts";
 import type { Profile } from "./profile.ts";
 
-/** Functions and frames of a profile: equal ones get equal numbers. */
+/** Functions and frames: equal ones get equal numbers. */
 export class FrameTable {
+  /** Symbol of each function that was added with one. */
+  readonly symbols: (SymbolInfo | undefined)[] = [];
   readonly #files: string[] = [];
   readonly #fileNumbers = new Map<string, number>();
   readonly #names: string[] = [];
@@ -22,6 +25,8 @@ export class FrameTable {
   readonly #atLine = new NodeTable();
   /** Frame of each line in {@linkcode FrameTable.#atLine}. */
   readonly #lineFrames = new IntColumn();
+  #lastSymbol = -1;
+  #lastObject = -1;
   /** Frame without a line by function; -1 before it is made. */
   readonly #bareFrames = new IntColumn();
 
@@ -33,7 +38,11 @@ export class FrameTable {
    * @param line 0 if unknown
    */
   frame(object: number, kind: number, name: string, file?: string, line = 0): number {
-    const number = this.#function(object, kind, name);
+    return this.at(this.named(object, kind, name), file, line);
+  }
+
+  /** The number of the frame of a function at a line; 0 if unknown. */
+  at(number: number, file: string | undefined, line: number): number {
     if (file === undefined && line === 0) {
       const bare = this.#bareFrames.array();
       if (bare[number] === -1) bare[number] = this.#addFrame(number, -1, 0);
@@ -51,18 +60,38 @@ export class FrameTable {
     return intAt(this.#lineFrames.array(), at);
   }
 
-  #function(object: number, kind: number, name: string): number {
+  /** The number of the function of a name in an object. */
+  named(object: number, kind: number, name: string): number {
     const of = object * 16 + kind;
     let names = this.#functions.get(of);
     if (names === undefined) this.#functions.set(of, names = new Map());
     let number = names.get(name);
-    if (number === undefined) {
-      names.set(name, number = this.#names.push(name) - 1);
-      this.#functionObject.push(object);
-      this.#functionKind.push(kind);
-      this.#bareFrames.push(-1);
-    }
+    if (number === undefined) names.set(name, number = this.#add(object, kind, name));
     return number;
+  }
+
+  /**
+   * The number of the function of a symbol. Only symbols that are added one after the other are
+   * compared, as those of addresses in ascending order.
+   */
+  symbol(object: number, kind: number, symbol: SymbolInfo): number {
+    const number = this.#lastSymbol;
+    const last = this.symbols[number];
+    if (
+      last !== undefined && this.#lastObject === object && last.start === symbol.start &&
+      last.end === symbol.end && last.name === symbol.name
+    ) return number;
+    const added = this.#lastSymbol = this.#add(object, kind, symbol.name);
+    this.#lastObject = object;
+    this.symbols[added] = symbol;
+    return added;
+  }
+
+  #add(object: number, kind: number, name: string): number {
+    this.#functionObject.push(object);
+    this.#functionKind.push(kind);
+    this.#bareFrames.push(-1);
+    return this.#names.push(name) - 1;
   }
 
   #addFrame(number: number, file: number, line: number): number {

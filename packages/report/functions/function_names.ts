@@ -1,29 +1,33 @@
 import { enlarge, intAt } from "@perfdata/format/bytes";
-import type { SampleCollector } from "@perfdata/profile";
+import {
+  functionAt,
+  isUnverified,
+  type LookedUpCode,
+  type NameablePlaces,
+  nameCode,
+  type NamedCode,
+  type SampleCollector,
+} from "@perfdata/profile";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
 import {
   ADDRESS_USE,
-  type AddressedPlaces,
-  lookUpPlaces,
   type LookUpProgress,
   type Places,
   PlaceUses,
   shortName,
-  type SymbolTrust,
   UNMAPPED,
 } from "@perfdata/session";
-import type { ResolvedFrame } from "@perfdata/symbols/resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
 import type { FineColumn, NameColumn } from "./function_columns.ts";
-import { type FoundName, FunctionNumbers, LEVEL, levelOf } from "./function_numbers.ts";
+import { FunctionNumbers, LEVEL, levelOf, type NamedFunction } from "./function_numbers.ts";
 import { Texts } from "../numbered_texts.ts";
 
 /** A place whose function has several entries. */
 interface FinePlace {
   readonly place: number;
-  readonly found: FoundName | undefined;
+  readonly symbol: NamedFunction | undefined;
   readonly dso: number;
   readonly inObject: number;
   readonly base: number;
@@ -51,20 +55,10 @@ export type CodePlaces = Pick<
   "count" | "mapped" | "objects" | "object" | "address" | "lo" | "hi" | "cpumode"
 >;
 
-/** Results of looking up the addresses of places. */
-export interface LookedUpPlaces {
-  /** By place; `undefined` if it was not looked up. */
-  readonly resolutions: readonly (FoundName | undefined)[];
-  /** Whether each place's file is not known to be the recorded one. */
-  readonly unverified: Uint8Array;
-  /** Trust in the names; `undefined` if nothing was looked up. */
-  readonly trust: SymbolTrust | undefined;
-}
-
 /** Places to look up: of an engine, or of a trace's code. */
-export interface LookedUpCode {
+export interface CodeToName {
   /** The places. */
-  readonly places: AddressedPlaces;
+  readonly places: NameablePlaces;
   /** The stacks. */
   readonly stacks: {
     readonly count: number;
@@ -74,12 +68,12 @@ export interface LookedUpCode {
 }
 
 /** Looks up all sampled places, and those of their stacks. */
-export async function lookUpCounted(
-  { places, stacks }: LookedUpCode,
+export async function nameCounted(
+  { places, stacks }: CodeToName,
   counts: Pick<SampleCollector, "histogram" | "pairs" | "kind" | "stacks">,
   resolver: SymbolResolver,
   progress?: LookUpProgress,
-): Promise<LookedUpPlaces> {
+): Promise<LookedUpCode> {
   const { histogram } = counts;
   const uses = new PlaceUses();
   const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
@@ -104,25 +98,7 @@ export async function lookUpCounted(
       if (node >= 0) uses.use(intAt(stacks.place, node), ADDRESS_USE.CALLCHAIN, 0, 0);
     }
   }
-  return await lookUpUses(places, uses, resolver, progress);
-}
-
-/** Looks up the used places. */
-export async function lookUpUses(
-  places: AddressedPlaces,
-  uses: PlaceUses,
-  resolver: SymbolResolver,
-  progress?: LookUpProgress,
-): Promise<LookedUpPlaces> {
-  const resolutions = new Array<FoundName | undefined>(places.count);
-  const unverified = new Uint8Array(places.count);
-  const trust = await lookUpPlaces(places, uses, resolver, (found) => {
-    for (const [i, place] of found.places.entries()) {
-      resolutions[place] = found.resolutions[i];
-      unverified[place] = found.verified ? 0 : 1;
-    }
-  }, progress);
-  return { resolutions, unverified, trust };
+  return await nameCode(places, uses, resolver, progress);
 }
 
 /**
@@ -155,7 +131,7 @@ export class PlaceNames {
     Record<FineColumn, (names: PlaceNames, at: FinePlace) => number>
   > = {
     offset: (names, at) => names.#point(at),
-    size: (_, { found: { symbol } = {} }) => Math.max(0, (symbol?.end ?? 0) - (symbol?.start ?? 0)),
+    size: (_, { symbol }) => Math.max(0, (symbol?.end ?? 0) - (symbol?.start ?? 0)),
     type: (names, { place }) => names.texts.numberOf(typeText(names.#access(place))),
     typeoff: (names, { place }) => names.texts.numberOf(typeOffsetText(names.#access(place))),
     typecln: (names, { place }) => names.texts.numberOf(typeLineText(names.#access(place))),
@@ -165,7 +141,7 @@ export class PlaceNames {
   /** Entry of each data place. */
   readonly #data = new Map<number, number>();
   readonly #places: CodePlaces;
-  readonly #lookUps: LookedUpPlaces | undefined;
+  readonly #code: NamedCode | undefined;
   readonly #needs: NameNeeds;
   readonly #accesses: ReadonlyMap<number, DataAccess>;
   readonly #unknown: number;
@@ -183,20 +159,20 @@ export class PlaceNames {
   readonly #all: (Int32Array | undefined)[] = [];
 
   /**
-   * Names the places of an engine. Without look-ups, functions are addresses.
+   * Numbers the names of places. Without names, functions are addresses.
    *
    * @param accesses The data that the instruction at each place accesses.
    */
   constructor(
     places: CodePlaces,
-    lookUps: LookedUpPlaces | undefined,
+    code: NamedCode | undefined,
     needs: NameNeeds,
     show: Show,
     accesses: ReadonlyMap<number, DataAccess> = new Map(),
   ) {
     this.#accesses = accesses;
     this.#places = places;
-    this.#lookUps = lookUps;
+    this.#code = code;
     this.#needs = needs;
     for (const column of PlaceNames.fineColumns) {
       if (needs[column]) this.#fine.set(column, new Int32Array(1));
@@ -260,7 +236,7 @@ export class PlaceNames {
     const known = this.#data.get(place);
     if (known !== undefined) return known;
     const places = this.#places;
-    const resolution = this.#lookUps?.resolutions[place];
+    const source = this.#source(place);
     const object = place < 0 ? -1 : places.object(place);
     const dso = this.#dsoOf[object] ?? this.#unknown;
     const { kind, referenceAddress = 0 } = places.objects[object] ?? {};
@@ -272,12 +248,11 @@ export class PlaceNames {
     const exact = hexOf(places, place, base);
     let symbol = 0;
     if (this.#needs.symbol) {
-      symbol = resolution?.symbol === undefined
+      const named = this.#functionOf(source);
+      symbol = named === undefined
         ? this.functions.address(dso, address + base, exact, level)
-        : this.functions.datum(dso, resolution, address, level);
-      if (resolution?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
-        this.unverified.add(symbol);
-      }
+        : this.functions.datum(dso, named, address, level);
+      this.#mark(symbol, source);
     }
     let line = 0;
     if (this.#needs.cacheline) {
@@ -300,9 +275,7 @@ export class PlaceNames {
   entries(place: number): Int32Array {
     const known = this.#all[place];
     if (known !== undefined) return known;
-    const frames = this.#needs.inline
-      ? Math.max(this.#lookUps?.resolutions[place]?.frames.length ?? 0, 1)
-      : 1;
+    const frames = this.#needs.inline ? Math.max(this.#frameCount(place), 1) : 1;
     return this.#all[place] = Int32Array.from(
       { length: frames },
       (_, frame) => frame === 0 ? this.entry(place) : this.#find(place, frame),
@@ -312,44 +285,80 @@ export class PlaceNames {
   #find(place: number, number: number): number {
     const needs = this.#needs;
     const places = this.#places;
-    const found = this.#lookUps?.resolutions[place];
+    const source = this.#source(place);
+    const named = this.#functionOf(source);
     const object = place < 0 ? -1 : places.object(place);
     const dso = this.#dsoOf[object] ?? this.#unknown;
     const { kind, referenceAddress = 0 } = places.objects[object] ?? {};
     const base = kind === "kernel" ? referenceAddress : 0;
     const inObject = place < 0 ? 0 : places.address(place);
     const address = inObject + base;
-    const frame = found?.frames[number];
-    const line = needs.line ? this.#lineOf(frame, found, inObject) : 0;
+    const line = needs.line ? this.#lineOf(place, number, named, inObject) : 0;
     let symbol = 0;
     if (needs.symbol) {
       const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
       const level = levelOf(mode);
-      symbol = needs.inline && frame?.inlined
-        ? this.functions.inlined(dso, frame, address, level)
-        : found?.symbol === undefined
+      const inlined = needs.inline ? this.#inlined(place, number) : undefined;
+      symbol = inlined !== undefined
+        ? this.functions.inlined(dso, inlined, address, level)
+        : named === undefined
         ? this.functions.address(
           place >= 0 && this.#isAlone(place) ? -1 : dso,
           address,
           hexOf(places, place, base),
           level,
         )
-        : this.functions.symbol(dso, found, inObject, level);
-      if (found?.symbol !== undefined && this.#lookUps?.unverified[place] === 1) {
-        this.unverified.add(symbol);
-      }
+        : this.functions.symbol(dso, source, named, { address: inObject, level });
+      this.#mark(symbol, source);
     }
-    const file = needs.file === false ? 0 : this.texts.numberOf(
-      needs.file === "line"
-        ? baseName(frame?.file ?? "")
-        : frame?.file === undefined
-        ? ""
-        : found?.frames.at(-1)?.file ?? frame.file,
-    );
+    const file = needs.file === false ? 0 : this.texts.numberOf(this.#fileOf(place, number));
     const entry = this.#entry(needs.dso ? dso : 0, symbol, line, file);
     return this.#fine.size === 0
       ? entry
-      : this.#finer(entry, { place, found, dso, inObject, base });
+      : this.#finer(entry, { place, symbol: named, dso, inObject, base });
+  }
+
+  /** Number of the function at a place in the names of all places; -1 without a name. */
+  #source(place: number): number {
+    return this.#code === undefined ? -1 : functionAt(this.#code, place);
+  }
+
+  /** A function by number in the names of all places. */
+  #functionOf(source: number): NamedFunction | undefined {
+    if (source < 0 || this.#code === undefined) return undefined;
+    const { symbol, name } = this.#code.functions;
+    return symbol?.[source] ?? { name: name[source] ?? "" };
+  }
+
+  /** Marks a name of a function whose file is not known to be the recorded one. */
+  #mark(symbol: number, source: number): void {
+    if (source >= 0 && this.#code !== undefined && isUnverified(this.#code, source)) {
+      this.unverified.add(symbol);
+    }
+  }
+
+  #frameCount(place: number): number {
+    const start = this.#code?.places.start;
+    if (start === undefined || place < 0 || place + 1 >= start.length) return 0;
+    return intAt(start, place + 1) - intAt(start, place);
+  }
+
+  /** A frame of a place, by its number from the innermost on; -1 without one. */
+  #frame(place: number, number: number): number {
+    if (this.#code === undefined || number >= this.#frameCount(place)) return -1;
+    const { start, frames } = this.#code.places;
+    return intAt(frames, intAt(start, place) + number);
+  }
+
+  /** Name of the function that is inlined at a place. */
+  #inlined(place: number, number: number): string | undefined {
+    if (this.#code === undefined || number + 1 >= this.#frameCount(place)) return undefined;
+    const { functions, frames } = this.#code;
+    return functions.name[intAt(frames.function, this.#frame(place, number))] || "??";
+  }
+
+  #path(frame: number): string | undefined {
+    return this.#code?.files[this.#code.frames.file[frame] ?? -1];
   }
 
   /** The entry with the values of the rarely used columns. */
@@ -380,14 +389,14 @@ export class PlaceNames {
   }
 
   /** Number of a place's function and offset. */
-  #point({ place, found, dso, inObject, base }: FinePlace): number {
+  #point({ place, symbol, dso, inObject, base }: FinePlace): number {
     const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
     const level = levelOf(mode);
-    if (found?.symbol === undefined) {
+    if (symbol === undefined) {
       return this.functions.address(dso, inObject + base, hexOf(this.#places, place, base), level);
     }
-    const number = this.functions.point(dso, found, inObject, level);
-    if (this.#lookUps?.unverified[place] === 1) this.unverified.add(number);
+    const number = this.functions.point(dso, symbol, inObject, level);
+    this.#mark(number, this.#source(place));
     return number;
   }
 
@@ -409,16 +418,28 @@ export class PlaceNames {
 
   /** A frame's line with its file's base name, as in perf. One path is stored for it. */
   #lineOf(
-    frame: ResolvedFrame | undefined,
-    found: FoundName | undefined,
+    place: number,
+    number: number,
+    named: NamedFunction | undefined,
     inObject: number,
   ): number {
-    if (frame?.file === undefined || frame.line === 0) {
-      return this.texts.numberOf(this.functions.offsetText(found, inObject));
+    const frame = this.#frame(place, number);
+    const file = this.#path(frame);
+    const line = this.#code?.frames.line[frame] ?? 0;
+    if (file === undefined || line === 0) {
+      return this.texts.numberOf(this.functions.offsetText(named, inObject));
     }
-    const number = this.texts.numberOf(`${baseName(frame.file)}:${frame.line}`);
-    this.linePaths[number] ??= `${frame.file}:${frame.line}`;
-    return number;
+    const text = this.texts.numberOf(`${baseName(file)}:${line}`);
+    this.linePaths[text] ??= `${file}:${line}`;
+    return text;
+  }
+
+  /** Source file of a frame, or of its function. */
+  #fileOf(place: number, number: number): string {
+    const file = this.#path(this.#frame(place, number));
+    if (file === undefined) return "";
+    if (this.#needs.file === "line") return baseName(file);
+    return this.#path(this.#frame(place, this.#frameCount(place) - 1)) ?? file;
   }
 
   #entry(dso: number, symbol: number, line: number, file: number): number {

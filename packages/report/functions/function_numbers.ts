@@ -5,7 +5,7 @@ import {
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
 } from "@perfdata/format/constants";
-import { addressToHex, type ResolvedFrame } from "@perfdata/symbols/resolver";
+import { addressToHex } from "@perfdata/symbols/resolver";
 import type { SymbolInfo } from "@perfdata/symbols";
 import { textRanks } from "../numbered_texts.ts";
 
@@ -42,16 +42,8 @@ export function levelOf(cpumode: number): number {
 /** Above all levels: the first level of a function replaces it. */
 const UNKNOWN_LEVEL = 0xff;
 
-/** A symbol. Functions of a profile have names, but no ranges. */
-export type FoundSymbol = Pick<SymbolInfo, "name" | "data"> & Partial<SymbolInfo>;
-
-/** Names at a place: from a look-up, or from a profile. */
-export interface FoundName {
-  /** The function. */
-  readonly symbol: FoundSymbol | undefined;
-  /** The function and its callers by inlining, innermost first. */
-  readonly frames: readonly ResolvedFrame[];
-}
+/** A function. Those of a profile, and of debug information alone, have names, but no ranges. */
+export type NamedFunction = Pick<SymbolInfo, "name" | "data"> & Partial<SymbolInfo>;
 
 /** Flag: inlined function. */
 const INLINED = 1;
@@ -81,10 +73,8 @@ export class FunctionNumbers {
   /** Addresses without a function, by object. */
   readonly #byAddress: Map<number, number>[] = [];
   readonly #byKey = new Map<string, number>();
-  /** Functions by look-up result, which addresses of a symbol mostly share. */
-  readonly #byFound = new Map<FoundName, number>();
-  #lastFound: FoundName | undefined;
-  #lastNumber = -1;
+  /** Functions, plus one, by number of the function in its source. */
+  #bySource = new Int32Array(1 << 10);
 
   /** Creates an empty table. `show` demangles names. */
   constructor(show: (name: string) => string) {
@@ -96,11 +86,20 @@ export class FunctionNumbers {
     return this.#count;
   }
 
-  /** Number of a symbol's function. */
-  symbol(dso: number, found: FoundName, address: number, level: number): number {
-    let number = found === this.#lastFound ? this.#lastNumber : this.#byFound.get(found);
-    if (number === undefined) {
-      const symbol = found.symbol as FoundSymbol;
+  /**
+   * Number of a function.
+   *
+   * @param source The function's number among the names of all places.
+   */
+  symbol(
+    dso: number,
+    source: number,
+    symbol: NamedFunction,
+    { address, level }: { readonly address: number; readonly level: number },
+  ): number {
+    if (source >= this.#bySource.length) this.#bySource = enlarge(this.#bySource, source + 1);
+    let number = intAt(this.#bySource, source) - 1;
+    if (number < 0) {
       const { start, end, data } = symbol;
       const before = this.#count;
       // JIT-compiled code has different names over time.
@@ -109,30 +108,26 @@ export class FunctionNumbers {
         this.#starts[number] = start;
         this.#dsos[number] = dso;
       }
-      this.#byFound.set(found, number);
+      this.#bySource[source] = number + 1;
     }
-    this.#lastFound = found;
-    this.#lastNumber = number;
     return this.#lower(number, level);
   }
 
   /** Number of an address in a variable. Each address has its own number. */
-  datum(dso: number, found: FoundName, address: number, level: number): number {
-    const symbol = found.symbol as FoundSymbol;
+  datum(dso: number, symbol: NamedFunction, address: number, level: number): number {
     const { start, end, data } = symbol;
     const key = `data ${dso} ${start} ${end} ${data ? address : "code"}`;
     return this.#lower(this.#named(key, symbol, address, data === true), level);
   }
 
   /** Number of an address in a function or variable. Each address has its own number. */
-  point(dso: number, found: FoundName, address: number, level: number): number {
-    const symbol = found.symbol as FoundSymbol;
+  point(dso: number, symbol: NamedFunction, address: number, level: number): number {
     const key = `point ${dso} ${symbol.start} ${symbol.end} ${address}`;
     return this.#lower(this.#named(key, symbol, address, true), level);
   }
 
   /** Number of an inlined function, identified by its name wherever it is inlined. */
-  inlined(dso: number, { name }: ResolvedFrame, address: number, level: number): number {
+  inlined(dso: number, name: string, address: number, level: number): number {
     const key = `inlined ${dso} ${name}`;
     let number = this.#byKey.get(key);
     if (number === undefined) {
@@ -144,7 +139,7 @@ export class FunctionNumbers {
   }
 
   /** Number of a key and a symbol's name, with the offset from the symbol's start if that is known. */
-  #named(key: string, { name, start }: FoundSymbol, address: number, hasOffset: boolean): number {
+  #named(key: string, { name, start }: NamedFunction, address: number, hasOffset: boolean): number {
     const full = `${key} ${name}`;
     let number = this.#byKey.get(full);
     if (number === undefined) {
@@ -182,8 +177,7 @@ export class FunctionNumbers {
   }
 
   /** Text of an address relative to its function. */
-  offsetText(found: FoundName | undefined, address: number): string {
-    const symbol = found?.symbol;
+  offsetText(symbol: NamedFunction | undefined, address: number): string {
     if (symbol === undefined) return addressToHex(address);
     const offset = symbol.start === undefined ? "" : `+${address - symbol.start}`;
     return this.#show(symbol.name) + offset;

@@ -20,8 +20,8 @@ import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import {
   type CodePlaces,
-  type LookedUpCode,
-  lookUpCounted,
+  type CodeToName,
+  nameCounted,
   type NameNeeds,
   PlaceNames,
 } from "./function_names.ts";
@@ -643,7 +643,7 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
  * ```
  */
 export async function functionTable(
-  engine: CountedCode & LookedUpCode,
+  engine: CountedCode & CodeToName,
   counts: CountedSamples,
   resolver: SymbolResolver | undefined,
   options: FunctionOptions = {},
@@ -651,15 +651,15 @@ export async function functionTable(
   const needs = nameNeeds(options);
   const isNamed = needs.symbol || needs.line || needs.file !== false || needs.offset ||
     needs.size;
-  const lookUps = resolver !== undefined && isNamed
-    ? await lookUpCounted(engine, counts, resolver, options.progress)
+  const code = resolver !== undefined && isNamed
+    ? await nameCounted(engine, counts, resolver, options.progress)
     : undefined;
   const show = resolver?.show ?? ((name) => name);
   const accessed = needs.type || needs.typeoff || needs.typecln
     ? await accessesOf(engine, counts, options)
     : undefined;
-  const names = new PlaceNames(engine.places, lookUps, needs, show, accessed?.byPlace);
-  return new FunctionTable(engine, counts, names, lookUps?.trust, options, accessed?.unknown);
+  const names = new PlaceNames(engine.places, code?.names, needs, show, accessed?.byPlace);
+  return new FunctionTable(engine, counts, names, code?.trust, options, accessed?.unknown);
 }
 
 /** The data that the instructions at sampled places access. */

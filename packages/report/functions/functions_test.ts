@@ -1,6 +1,7 @@
 import { bytesSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { recordingOf, resolverOf } from "../../profile/testing.ts";
 import type { FunctionOptions } from "./function_options.ts";
 import { functions, type FunctionsOptions, type NamedFunctionRow } from "./functions_of.ts";
 
@@ -85,4 +86,20 @@ Deno.test("functions: a filter by thread drops the samples of others", async () 
     filtered.map(({ tid, samples }) => [tid, samples]),
     rows.filter(({ tid }) => tid === first.tid).map(({ tid, samples }) => [tid, samples]),
   );
+});
+
+Deno.test("functions: a function that only debug information has is a row of its name, as in trees", async () => {
+  const frame = {
+    ...{ name: "ghost", function: "ghost", linkageName: undefined, file: "a.c", line: 5 },
+    ...{ column: 0, discriminator: 0, inlined: false },
+  };
+  const symbols = resolverOf([0x20, 0x30].map((address) => [
+    { path: "/bin/small", kind: "elf" },
+    address,
+    { symbol: undefined, frames: [frame], cause: undefined },
+  ]));
+  const samples = [0x1020n, 0x1030n].map((ip, i) => ({ tid: 7, time: BigInt(i + 1), ips: [ip] }));
+  const reader = await PerfDataReader.open(bytesSource(await recordingOf({ samples })));
+  const rows = await functions(reader, { symbols, sort: ["dso", "sym"] });
+  assertEquals(rows.map(({ dso, sym, samples }) => [dso, sym, samples]), [["small", "ghost", 2]]);
 });

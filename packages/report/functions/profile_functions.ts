@@ -2,10 +2,8 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
 import { FUNCTION_KIND, type Profile, totals } from "@perfdata/profile";
 import { SampleHistogram, UNMAPPED } from "@perfdata/session";
-import type { ResolvedFrame } from "@perfdata/symbols/resolver";
 import { keysOf } from "./function_keys.ts";
-import { type CodePlaces, type LookedUpPlaces, PlaceNames } from "./function_names.ts";
-import type { FoundName } from "./function_numbers.ts";
+import { type CodePlaces, PlaceNames } from "./function_names.ts";
 import {
   type CountedCode,
   type CountedSamples,
@@ -53,7 +51,7 @@ export function profileFunctions(
 ): ProfileFunctions {
   const code = { places: placesOf(profile), stacks: profile.stacks };
   const counts = samplesOf(profile, options);
-  const names = new PlaceNames(code.places, namesOf(profile), nameNeeds(options), (name) => name);
+  const names = new PlaceNames(code.places, profile, nameNeeds(options), (name) => name);
   const how = { ...options, callees: options.callees === true };
   return { table: new FunctionTable(code, counts, names, undefined, how), code, counts };
 }
@@ -78,37 +76,6 @@ function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
         : PERF_RECORD_MISC_USER;
     },
   };
-}
-
-/** The profile's names in the form of look-up results. */
-function namesOf({ places, frames, functions, files }: Profile): LookedUpPlaces {
-  const { start } = places;
-  const count = places.object.length;
-  const resolutions: FoundName[] = [];
-  const unverified = new Uint8Array(count);
-  for (let place = 0; place < count; place++) {
-    const shown: ResolvedFrame[] = [];
-    const end = intAt(start, place + 1);
-    for (let k = intAt(start, place); k < end; k++) {
-      const frame = intAt(places.frames, k);
-      const name = functions.name[intAt(frames.function, frame)] ?? "";
-      const file = files[intAt(frames.file, frame)];
-      const line = intAt(frames.line, frame);
-      shown.push({
-        ...{ name: name === "" ? "??" : name, function: undefined, linkageName: undefined },
-        ...{ file, line, column: 0, discriminator: 0, inlined: k + 1 < end },
-      });
-    }
-    const number = intAt(frames.function, intAt(places.frames, end - 1));
-    const name = functions.name[number] ?? "";
-    if ((byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0) {
-      unverified[place] = 1;
-    }
-    resolutions.push(
-      name === "" ? { symbol: undefined, frames: [] } : { symbol: { name }, frames: shown },
-    );
-  }
-  return { resolutions, unverified, trust: undefined };
 }
 
 /** Columns of samples that a profile has. */

@@ -4,7 +4,7 @@ import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format
 import { type EventTotal, NodeTable, type SampleKeys } from "@perfdata/profile";
 import type { PtCode, PtThreads } from "@perfdata/pt/code";
 import { IP_FLAG, type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
-import type { LookedUpCode } from "./function_names.ts";
+import type { CodeToName } from "./function_names.ts";
 import type { CountedCode, CountedSamples } from "./functions.ts";
 
 /**
@@ -77,7 +77,7 @@ export class TraceBranchSamples implements CountedSamples {
 }
 
 /** The places of a trace's code, in the form of an engine's. */
-export function tracePlaces(code: PtCode): CountedCode & LookedUpCode {
+export function tracePlaces(code: PtCode): CountedCode & CodeToName {
   const { table, objects } = code;
   const inKernel = objects.map(({ kind }) => kind === "kernel" || kind === "module");
   const high = (place: number): number => Math.floor(floatAt(table.address, place) / 2 ** 32) | 0;

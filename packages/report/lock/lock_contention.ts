@@ -1,4 +1,4 @@
-import { NodeTable } from "@perfdata/profile";
+import { functionAt, nameCode, type NamedCode, NodeTable } from "@perfdata/profile";
 import {
   ADDRESS_USE,
   CHOSEN,
@@ -20,7 +20,6 @@ import {
   PERF_RECORD_SAMPLE,
 } from "@perfdata/format/constants";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { type LookedUpPlaces, lookUpUses } from "../functions/function_names.ts";
 
 const BEGIN = "lock:contention_begin";
 const END = "lock:contention_end";
@@ -351,7 +350,7 @@ export class LockContention implements Consumer {
 
   /** Callers that waited, by descending total. Call it after the pass. */
   async callers(resolver: SymbolResolver): Promise<LockReport> {
-    const lookUps = await this.#lookUp(resolver, DEPTH);
+    const { names, trust } = await this.#name(resolver, DEPTH);
     const { places } = this.#engine as Engine;
     const callers = new Map<
       string,
@@ -359,7 +358,7 @@ export class LockContention implements Consumer {
     >();
     for (const of of this.#callers.values()) {
       const place = this.#places(of.stack, DEPTH).slice(SKIPPED)
-        .find((place) => !OF_LOCKS.test(nameOf(lookUps, place) ?? ""));
+        .find((place) => !OF_LOCKS.test(names.of(place) ?? ""));
       const type = typeOf(of);
       const key = `${type} ${place}`;
       const known = callers.get(key)?.sums ?? new Sums();
@@ -367,13 +366,13 @@ export class LockContention implements Consumer {
       if (callers.has(key)) continue;
       const caller = place === undefined
         ? "Unknown"
-        : placed(lookUps, place, places.address(place));
+        : names.withOffset(place, places.address(place));
       callers.set(key, { sums: known, caller, type });
     }
     return {
       callers: [...callers.values()].map(({ sums, ...rest }) => ({ ...rest, ...sums.all }))
         .sort(longest),
-      trust: lookUps.trust,
+      trust,
     };
   }
 
@@ -389,16 +388,16 @@ export class LockContention implements Consumer {
       readonly trust: SymbolTrust | undefined;
     }
   > {
-    const lookUps = await this.#lookUp(resolver, Infinity);
+    const { names, trust } = await this.#name(resolver, Infinity);
     const folded = new Map<string, number>();
     for (const of of this.#callers.values()) {
       const path = this.#places(of.stack, Infinity)
-        .map((place) => nameOf(lookUps, place)?.replaceAll(";", ":") ?? "[unknown]").reverse();
+        .map((place) => names.of(place)?.replaceAll(";", ":") ?? "[unknown]").reverse();
       const line = [...path, typeOf(of)].join(";");
       folded.set(line, (folded.get(line) ?? 0) + of.total);
     }
     const stacks = [...folded].sort(([a], [b]) => a < b ? -1 : 1);
-    return { stacks, trust: lookUps.trust };
+    return { stacks, trust };
   }
 
   /** The innermost places of a stack, innermost first. */
@@ -411,14 +410,18 @@ export class LockContention implements Consumer {
     return found;
   }
 
-  async #lookUp(resolver: SymbolResolver, most: number): Promise<LookedUpPlaces> {
+  async #name(
+    resolver: SymbolResolver,
+    most: number,
+  ): Promise<{ readonly names: CallerNames; readonly trust: SymbolTrust }> {
     const uses = new PlaceUses();
     for (const { stack, contended, total } of this.#callers.values()) {
       for (const place of this.#places(stack, most)) {
         uses.use(place, ADDRESS_USE.CALLCHAIN, contended, total);
       }
     }
-    return await lookUpUses((this.#engine as Engine).places, uses, resolver);
+    const { names, trust } = await nameCode((this.#engine as Engine).places, uses, resolver);
+    return { names: new CallerNames(names, resolver.show), trust };
   }
 }
 
@@ -426,18 +429,33 @@ function typeOf({ flags }: CallerSums): string {
   return TYPES.get(flags & 0xff) ?? "unknown";
 }
 
-function nameOf({ resolutions }: LookedUpPlaces, place: number): string | undefined {
-  return resolutions[place]?.frames.at(-1)?.name;
-}
-
 function longest(a: WaitSums, b: WaitSums): number {
   return b.total - a.total || b.contended - a.contended;
 }
 
-/** Name of a function with the offset. */
-function placed(lookUps: LookedUpPlaces, place: number, address: number): string {
-  const name = nameOf(lookUps, place);
-  if (name === undefined) return "[unknown]";
-  const start = lookUps.resolutions[place]?.symbol?.start;
-  return start === undefined ? name : `${name}+0x${(address - start).toString(16)}`;
+/** Displayed names of the functions of places. */
+class CallerNames {
+  readonly #code: NamedCode;
+  readonly #show: (name: string) => string;
+  /** By number of the function. */
+  readonly #shown: (string | undefined)[] = [];
+
+  constructor(code: NamedCode, show: (name: string) => string) {
+    this.#code = code;
+    this.#show = show;
+  }
+
+  of(place: number): string | undefined {
+    const number = functionAt(this.#code, place);
+    if (number < 0) return undefined;
+    return this.#shown[number] ??= this.#show(this.#code.functions.name[number] ?? "");
+  }
+
+  /** Name of a function with the offset. */
+  withOffset(place: number, address: number): string {
+    const name = this.of(place);
+    if (name === undefined) return "[unknown]";
+    const start = this.#code.functions.symbol?.[functionAt(this.#code, place)]?.start;
+    return start === undefined ? name : `${name}+0x${(address - start).toString(16)}`;
+  }
 }

@@ -3,7 +3,7 @@
 import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import { enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE, PERF_SAMPLE_DATA_SRC } from "@perfdata/format/constants";
-import { NodeTable } from "@perfdata/profile";
+import { nameCode, NodeTable } from "@perfdata/profile";
 import {
   ADDRESS_USE,
   CHOSEN,
@@ -21,7 +21,7 @@ import {
 } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { addressToHex } from "@perfdata/symbols/resolver";
-import { lookUpUses, PlaceNames } from "../functions/function_names.ts";
+import { PlaceNames } from "../functions/function_names.ts";
 import {
   ACCESS_COUNTERS,
   ACCESS_WEIGHTS,
@@ -510,10 +510,10 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
       if (code >= 0) uses.use(code, ADDRESS_USE.IP, records, records);
       uses.use(data, ADDRESS_USE.IP, records, records);
     }
-    const lookUps = await lookUpUses(engine.places, uses, resolver);
+    const code = await nameCode(engine.places, uses, resolver);
     const names = new PlaceNames(
       engine.places,
-      lookUps,
+      code.names,
       { dso: true, symbol: true, line: withLines, file: false, cacheline: true, inline: false },
       resolver.show,
     );
@@ -524,7 +524,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     return {
       total: this.#total.all(0),
       lineCount: lines.count,
-      trust: lookUps.trust,
+      trust: code.trust,
       lines: shown.map((line) => {
         const entry = names.datum(numberAt(this.#linePlaces, line));
         const pid = numberAt(this.#linePids, line);

@@ -1,0 +1,153 @@
+import { byteAt, intAt, uintAt } from "@perfdata/format/bytes";
+import {
+  type AddressedPlaces,
+  type Engine,
+  type FoundPlaces,
+  lookUpPlaces,
+  type LookUpProgress,
+  type PlaceUses,
+  type SymbolTrust,
+} from "@perfdata/session";
+import type { Resolution } from "@perfdata/symbols/resolver";
+import type { SymbolInfo, SymbolResolver } from "@perfdata/symbols";
+import { IntColumn } from "../columns/columns.ts";
+import { FrameTable } from "../columns/frame_table.ts";
+import { FUNCTION_KIND, type FunctionColumns, type Profile } from "../columns/profile.ts";
+
+/**
+ * Names of places: of a recording, or of a {@linkcode Profile}. A function is one of an object and
+ * a range there, or a name that only debug information has.
+ */
+export type NamedCode = Pick<Profile, "frames" | "files"> & {
+  /** The functions. Names of symbols are mangled in a recording, and displayed ones in a profile. */
+  readonly functions: FunctionColumns & {
+    /** Symbol of each function, with its range in the object; missing in profiles. */
+    readonly symbol?: readonly (SymbolInfo | undefined)[];
+  };
+  /** The frames of places, innermost first; places that were not looked up have none. */
+  readonly places: Pick<Profile["places"], "start" | "frames">;
+};
+
+/** The names of a recording's places. */
+export interface LookedUpCode {
+  /** The names. */
+  readonly names: NamedCode;
+  /** Trust in them. */
+  readonly trust: SymbolTrust;
+}
+
+/** Places to name. */
+export type NameablePlaces = AddressedPlaces & Pick<Engine["places"], "mapped">;
+
+/**
+ * Looks up places, each once. Tables of functions, trees and exports have their names from here.
+ *
+ * @param uses The places, with their weights in the report of trust.
+ * @param resolver Without debug information, each place has at most one frame, without a line.
+ */
+export async function nameCode(
+  places: NameablePlaces,
+  uses: PlaceUses,
+  resolver: SymbolResolver,
+  progress?: LookUpProgress,
+): Promise<LookedUpCode> {
+  const names = new CodeNames(places);
+  const trust = await lookUpPlaces(places, uses, resolver, (found) => names.add(found), progress);
+  return { names: names.columns(), trust };
+}
+
+/** The function at a place, not one that is inlined there; -1 if it has no name. */
+export function functionAt({ places, frames, functions }: NamedCode, place: number): number {
+  if (place < 0 || place + 1 >= places.start.length) return -1;
+  const end = intAt(places.start, place + 1);
+  if (end === intAt(places.start, place)) return -1;
+  const number = intAt(frames.function, intAt(places.frames, end - 1));
+  return functions.name[number] === "" ? -1 : number;
+}
+
+/** Whether the name of a function is from a file of which nothing proves that it is the one that ran. */
+export function isUnverified({ functions }: NamedCode, number: number): boolean {
+  return (byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0;
+}
+
+/** Collects the names of places, object by object. */
+class CodeNames {
+  readonly #places: NameablePlaces;
+  readonly #table = new FrameTable();
+  readonly #frames = new IntColumn();
+  /** First frame of each place in `#frames`. Places of one result share their frames. */
+  readonly #start: Int32Array;
+  readonly #count: Int32Array;
+
+  constructor(places: NameablePlaces) {
+    this.#places = places;
+    this.#start = new Int32Array(places.count);
+    this.#count = new Int32Array(places.count);
+  }
+
+  add({ object, places, resolutions, verified }: FoundPlaces): void {
+    const kind = this.#kindOf(object) | (verified ? 0 : FUNCTION_KIND.UNVERIFIED);
+    let last: Resolution | undefined;
+    let start = 0;
+    for (let i = 0; i < places.length; i++) {
+      const found = resolutions[i];
+      if (found !== last || i === 0) {
+        start = this.#frames.length;
+        this.#addFrames(object, kind, found);
+        last = found;
+      }
+      const place = uintAt(places, i);
+      this.#start[place] = start;
+      this.#count[place] = this.#frames.length - start;
+    }
+  }
+
+  #kindOf(object: number): number {
+    const mapped = this.#places.mapped[object];
+    if (mapped?.guest !== undefined) return FUNCTION_KIND.OTHER;
+    if (mapped?.kernel === true) return FUNCTION_KIND.KERNEL;
+    return this.#places.objects[object]?.kind === "jit" ? FUNCTION_KIND.JIT : FUNCTION_KIND.USER;
+  }
+
+  /** The outermost function has the name of its symbol, which debug information may call otherwise. */
+  #addFrames(object: number, kind: number, found: Resolution | undefined): void {
+    const table = this.#table;
+    const frames = found?.frames ?? [];
+    // Code without a name is never marked as unverified.
+    const unnamed = kind & ~FUNCTION_KIND.UNVERIFIED;
+    if (frames.length === 0) this.#frames.push(table.frame(object, unnamed, ""));
+    for (const frame of frames) {
+      const { inlined, file, line } = frame;
+      let number: number;
+      if (!inlined && found?.symbol !== undefined) {
+        number = table.symbol(object, kind, found.symbol);
+      } else {
+        const bit = inlined ? FUNCTION_KIND.INLINED : 0;
+        number = frame.name === "??"
+          ? table.named(object, unnamed | bit, "")
+          : table.named(object, kind | bit, frame.name);
+      }
+      this.#frames.push(table.at(number, file, line));
+    }
+  }
+
+  columns(): NamedCode {
+    const { count } = this.#places;
+    const start = new Int32Array(count + 1);
+    for (let place = 0; place < count; place++) {
+      start[place + 1] = intAt(start, place) + (this.#count[place] ?? 0);
+    }
+    const all = this.#frames.array();
+    const frames = new Int32Array(intAt(start, count));
+    for (let place = 0, at = 0; place < count; place++) {
+      const first = this.#start[place] ?? 0;
+      for (let i = 0; i < (this.#count[place] ?? 0); i++) frames[at++] = intAt(all, first + i);
+    }
+    const { functions, ...rest } = this.#table.columns();
+    return {
+      ...rest,
+      functions: { ...functions, symbol: this.#table.symbols },
+      places: { start, frames },
+    };
+  }
+}
