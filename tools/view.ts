@@ -4,7 +4,8 @@ import { openSource } from "@perfdata/format/files";
 import { type ProfileWeight, shownEvents } from "@perfdata/profile";
 import { VIEW_PARTS } from "@perfdata/export/page";
 import { pageText, reportText, type ViewProfile, viewProfile } from "@perfdata/export/tree";
-import { CodeService } from "../view/recording/code_service.ts";
+import { CodeService, recordedCode } from "../view/recording/code_service.ts";
+import { reportCode } from "../view/recording/report_code.ts";
 import { PtService } from "../view/recording/pt_service.ts";
 import { RecordingService } from "../view/recording/recording_service.ts";
 import { ProgressSteps } from "../view/recording/progress_steps.ts";
@@ -59,6 +60,7 @@ const FLAGS = {
   "--open": "open a browser (xdg-open)",
   "--port N": "the port of the server (default: a free one)",
   "--source DIR": "look for source files there, by all or the last parts of their path",
+  "--no-code": "leave instructions and source lines out of the page that -o writes",
   "--no-inline": "do not look for lines and inlined functions, which is quicker",
   "--pt": "what ran, from Intel PT instead of samples; the default if there are no samples",
   ...WEIGHT_FLAG,
@@ -129,7 +131,7 @@ async function profileOf(
   readonly isWhole: boolean;
   readonly code: CodeService | undefined;
 }> {
-  const { profile: read, isWhole, source } = await readProfile("view", name, flags, {
+  const { profile: read, isWhole, source: from } = await readProfile("view", name, flags, {
     timed: true,
     debugInformation: !flags.on["no-inline"],
     pt: weight === "period" && flags.on.pt,
@@ -138,18 +140,17 @@ async function profileOf(
   });
   const profile = shownEvents(read);
   const view = viewProfile(profile);
-  if (source === undefined) return { profile: view, isWhole, code: undefined };
-  const { engine, resolver } = source;
+  if (from === undefined) return { profile: view, isWhole, code: undefined };
+  const { engine, resolver } = from;
   const sources = new Sources(flags.value.source, flags.value.symbols);
-  const code = new CodeService({
-    profile,
-    view,
+  const source = recordedCode({
     engine,
     resolver,
     code: await objectCode(engine.recorded, flags.value, name),
     disassembler: () => disassembler("view", engine.reader.arch),
     source: (path) => sources.lines(path),
   });
+  const code = new CodeService(profile, view, source);
   return { profile: view, isWhole, code };
 }
 
@@ -166,7 +167,8 @@ async function report(
   const switched = await recording?.switched();
   const marks = await recording?.marks();
   const { info: _, ...info } = await recording?.info() ?? { info: undefined };
-  const { profile, isWhole } = await profileOf(name, flags, weight);
+  const { profile, isWhole, code: service } = await profileOf(name, flags, weight);
+  const code = flags.on["no-code"] || service === undefined ? undefined : await reportCode(service);
   const other = base === undefined
     ? undefined
     : await aboutAsync(base, () => profileOf(base, flags, weight));
@@ -176,10 +178,15 @@ async function report(
     index,
     switched,
     marks,
+    code,
     info: "lines" in info ? info : undefined,
   });
   const bytes = await writeChunks(output, flags.on.force, [new TextEncoder().encode(text)]);
-  if (output !== "-") complain(`view: ${output}: ${bytes} bytes`);
+  const inside = code === undefined || code.functions.length === 0
+    ? ""
+    : `, with the code of ${code.functions.length} functions and lines of ${code.files.length} ` +
+      "source files (--no-code leaves them out)";
+  if (output !== "-") complain(`view: ${output}: ${bytes} bytes${inside}`);
   return isWhole && other?.isWhole !== false ? 0 : 1;
 }
 
@@ -267,7 +274,7 @@ export const tool: Command = command({
     flag: "output",
     excludes: ["open", "port"],
     why: "a page that is written is not served",
-  }],
+  }, { flag: "no-code", needs: ["output"] }],
   run,
 });
 

@@ -704,6 +704,35 @@ Deno.test({
           `${insns?.find(({ line }) => place.endsWith(`:${line}`))?.text}`.split(" ")[0] ?? "",
         );
       });
+      // A report has the code of the functions with most samples, with the samples of the selection.
+      const path = `${folder}/report.html`;
+      const written = await tool("view", [...flags, "-o", path, file]);
+      assertMatch(written.err, /with the code of \d+ functions and lines of 1 source files/);
+      const part = "#view=source&fn=spin&from=0&to=3000000";
+      let ofPart: Awaited<ReturnType<typeof shownCode>> | undefined;
+      await viewed([...flags, file], part, async (page) => {
+        ofPart = await shownCode(page);
+      });
+      assert((ofPart?.insns.length ?? 0) > 0);
+      assert(JSON.stringify(ofPart) !== JSON.stringify(wanted));
+      for (const [hash, expected] of [["#view=source&fn=spin", wanted], [part, ofPart]] as const) {
+        await withPage(`${path}${hash}`, async (page, report) => {
+          assertEquals(await shownCode(page), expected);
+          const [place = ""] = wanted.lines[0] ?? [];
+          const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
+          await revealed(page, ".source", `[data-place="${place}"]`);
+          assertStringIncludes(
+            await page.locator(`.source [data-place="${place}"]`).innerText(),
+            (text[Number(place.split(":")[1]) - 1] ?? "?").trim(),
+          );
+          assertEquals([report.errors, report.requests], [[], []]);
+        });
+      }
+      await tool("view", [...flags, "-o", path, "--force", "--no-code", file]);
+      await withPage(path, async (page) => {
+        await ready(page);
+        assertEquals(await page.getByRole("link", { name: "Source" }).count(), 0);
+      });
       await viewed([...flags, file], "#view=functions&search=spin", async (page) => {
         await page.waitForSelector("#function-0 mark");
         for (const key of ["b", "Home"]) await page.keyboard.press(key);

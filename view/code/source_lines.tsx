@@ -1,4 +1,4 @@
-import type { CodeAnswer, CodeCount, CodeLine } from "../recording/code_service.ts";
+import type { CodeAnswer, CodeCount, CodeLine, SourcePart } from "../recording/code_service.ts";
 import { percent } from "../ui/format.ts";
 import { Grid, type GridLine, Share } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
@@ -25,36 +25,33 @@ type SourceRow =
   }
   | { readonly call: CodeLine["calls"][number] };
 
-/** Returns the source rows of a function, file by file: all lines if the text is known, else the sampled ones. */
+/** Returns the source rows of a function, file by file: the lines whose text is known, and the sampled ones. */
 function sourceRows(
   { files }: CodeAnswer,
-  texts: ReadonlyMap<string, readonly string[]>,
+  texts: ReadonlyMap<string, readonly SourcePart[]>,
 ): SourceRow[] {
   const rows: SourceRow[] = [];
   for (const { file, lines } of files) {
     rows.push({ file: file === "" ? "unknown file" : file });
-    const text = texts.get(file);
+    const text = new Map<number, string>();
+    for (const part of texts.get(file) ?? []) {
+      for (const [i, line] of part.text.split("\n").entries()) text.set(part.first + i, line);
+    }
+    const sampled = new Map(lines.map((line) => [line.line, line]));
     let last = 0;
-    const add = (line: number, sampled: CodeLine | undefined) => {
-      const isGap = text === undefined && last !== 0 && line > last + 1;
+    for (const line of [...new Set([...text.keys(), ...sampled.keys()])].sort((a, b) => a - b)) {
+      const own = sampled.get(line);
+      const isGap = last !== 0 && line > last + 1;
       last = line;
       const place = `${file}:${line}`;
-      rows.push({ line, text: text?.[line - 1] ?? "", sampled, place, isGap });
-      for (const call of sampled?.calls ?? []) rows.push({ call });
-    };
-    let next = 0;
-    for (const line of lines) {
-      // A line of 0 is unknown.
-      for (next++; text !== undefined && next < line.line; next++) add(next, undefined);
-      add(line.line, line);
-      next = Math.max(0, line.line);
+      rows.push({ line, text: text.get(line) ?? "", sampled: own, place, isGap });
+      for (const call of own?.calls ?? []) rows.push({ call });
     }
-    for (next++; next <= (text?.length ?? 0); next++) add(next, undefined);
   }
   return rows;
 }
 
-/** The whole source files of a function, with the weight of each line. */
+/** The source files of a function, with the weight of each line. */
 export function SourceLines(props: CodeProps): JSX.Element {
   const { code, open, name, place, setPlace } = props;
   const [at, setAt] = useState(-1);
@@ -65,7 +62,7 @@ export function SourceLines(props: CodeProps): JSX.Element {
     () =>
       Promise.all(
         known.map(async (file) =>
-          [file, (await open.client.call("sourceText", file))?.split("\n") ?? []] as const
+          [file, await open.client.call("sourceText", file) ?? []] as const
         ),
       ),
   );

@@ -19,7 +19,7 @@ import { type CodeFiles, ObjectCodeReader } from "@perfdata/session/code";
 import type { RecordedMachine } from "@perfdata/symbols/resolver";
 import { SymbolResolver } from "@perfdata/symbols";
 import { type ViewProfile, viewProfile } from "@perfdata/export/tree";
-import { CodeService } from "../recording/code_service.ts";
+import { CodeService, recordedCode } from "../recording/code_service.ts";
 import { PtService } from "../recording/pt_service.ts";
 import { ProgressSteps } from "../recording/progress_steps.ts";
 import { RecordingService } from "../recording/recording_service.ts";
@@ -204,9 +204,7 @@ async function profileOf(
   });
   const profile = shownEvents(named.profile);
   const view = viewProfile(profile);
-  const code = new CodeService({
-    profile,
-    view,
+  const from = recordedCode({
     engine,
     resolver: names,
     code: new ObjectCodeReader(codeFilesOf(dropped)),
@@ -214,7 +212,7 @@ async function profileOf(
     disassembler: () => Promise.resolve(bareDisassembler(engine.reader.arch)),
     source: (path) => sourceLines(dropped, path),
   });
-  return { profile: view, code };
+  return { profile: view, code: new CodeService(profile, view, from) };
 }
 
 /** Reads the profile of another tool. */

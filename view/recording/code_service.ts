@@ -1,10 +1,12 @@
 import {
   annotate,
   type AnnotatedLine,
+  type CodeCounts,
   codeCounts,
   type CodeInsn as ReadInsn,
   type CodeOptions,
   type Disassembler,
+  type ReadCode,
   readCode,
 } from "@perfdata/export/code";
 import { pickSamples, type Profile } from "@perfdata/profile";
@@ -70,36 +72,76 @@ export interface CodeAnswer {
   readonly notes: readonly string[];
 }
 
-/** Input of {@linkcode CodeService}. */
-export interface CodeParts extends Omit<CodeOptions, "disassembler" | "engine"> {
+/** Consecutive lines of a source file. */
+export interface SourcePart {
+  /** Number of the first line. */
+  readonly first: number;
+  /** The lines, with a line feed between them. */
+  readonly text: string;
+}
+
+/** Code of functions and text of source files. */
+export interface CodeSource {
+  /** Returns the pieces of a function's code with their samples, or the reason why there are none. */
+  pieces(profile: Profile, counts: CodeCounts): Promise<readonly ReadCode[] | string>;
+  /** Returns the known parts of a source file in order; `undefined` without any. */
+  source(path: string): readonly SourcePart[] | undefined;
+}
+
+/** Input of {@linkcode recordedCode}. */
+export interface RecordedCode extends Omit<CodeOptions, "disassembler" | "engine"> {
   /** Engine of the finished run. */
   readonly engine: CodeOptions["engine"] & {
     readonly reader: { readonly arch?: string | undefined };
   };
-  /** The shown profile, with addresses and lines. */
-  readonly profile: Profile;
-  /** The profile in the page's form. */
-  readonly view: ViewProfile;
   /** Creates the disassembler for the recorded machine; `undefined` if the machine has no disassembler. */
   readonly disassembler: () => Promise<Disassembler | undefined>;
   /** Returns the lines of a source file, if it is available. */
   readonly source: (path: string) => readonly string[] | undefined;
 }
 
+/** Returns the code of a recording's functions, from programs and source files. */
+export function recordedCode(
+  { disassembler, source, ...reading }: RecordedCode,
+): CodeSource {
+  return {
+    async pieces(profile, counts) {
+      const decode = await disassembler();
+      return decode === undefined
+        ? `instructions of ${reading.engine.reader.arch} are not decoded here`
+        : await readCode(profile, counts, { ...reading, disassembler: decode });
+    },
+    source(path) {
+      const lines = source(path);
+      return lines && [{ first: 1, text: lines.join("\n") }];
+    },
+  };
+}
+
 const NOTHING: CodeCount = { samples: 0, period: 0 };
 
 /** Returns the source and the instructions of functions. */
 export class CodeService {
-  readonly #parts: CodeParts;
+  /** The shown profile, with addresses and lines. */
+  readonly profile: Profile;
+  /** Reads code. */
+  readonly source: CodeSource;
+  readonly #view: ViewProfile;
 
-  /** Creates the service; reads nothing. */
-  constructor(parts: CodeParts) {
-    this.#parts = parts;
+  /**
+   * Creates the service; reads nothing.
+   *
+   * @param view The profile in the page's form.
+   */
+  constructor(profile: Profile, view: ViewProfile, source: CodeSource) {
+    this.profile = profile;
+    this.source = source;
+    this.#view = view;
   }
 
   /** Returns the code of a function, by its number in the profile, with the weights of the selection. */
   async code(fn: number, selection: Selection): Promise<CodeAnswer> {
-    const { profile, view, source, disassembler, ...reading } = this.#parts;
+    const { profile, source } = this;
     const { functions } = profile;
     const name = functions.name[fn] ?? "";
     const notes: string[] = [];
@@ -107,7 +149,7 @@ export class CodeService {
       const none = { self: NOTHING, total: NOTHING, whole: NOTHING };
       return { files: [], pieces: [], ...none, notes: ["no symbol names this code"] };
     }
-    const rows = selectedRows(view, selection);
+    const rows = selectedRows(this.#view, selection);
     const selected = { ...profile, samples: pickSamples(profile.samples, rows) };
     const object = intAt(functions.object, fn);
     const isWanted = (other: string, number: number) =>
@@ -121,21 +163,17 @@ export class CodeService {
         if (!hasText && file !== "") notes.push(`source not found: ${file}`);
       }
     }
-    const decode = await disassembler();
     const [counts] = codeCounts(selected, selection.event, isWanted);
     const pieces: (readonly CodeInsn[])[] = [];
     if (counts === undefined) notes.push("no instructions of its own: it was inlined everywhere");
-    else if (decode === undefined) {
-      notes.push(`instructions of ${reading.engine.reader.arch} are not decoded here`);
-    } else {
-      for (
-        const { insns, missing } of await readCode(selected, counts, {
-          ...reading,
-          disassembler: decode,
-        })
-      ) {
-        if (missing !== undefined) notes.push(`the code cannot be read: ${missing}`);
-        else pieces.push(insns.map(shownInsn));
+    else {
+      const found = await source.pieces(selected, counts);
+      if (typeof found === "string") notes.push(found);
+      else {
+        for (const { insns, missing } of found) {
+          if (missing !== undefined) notes.push(`the code cannot be read: ${missing}`);
+          else pieces.push(insns.map(shownInsn));
+        }
       }
       if (pieces.some((insns) => insns.every(({ text }) => text === ""))) {
         notes.push("instructions have no text here: perfdata view FILE shows it");
@@ -152,9 +190,8 @@ export class CodeService {
   }
 
   /** Returns the text of a source file of the profile; `undefined` for other files, and without the text. */
-  text(path: string): string | undefined {
-    const { profile: { files }, source } = this.#parts;
-    return files.includes(path) ? source(path)?.join("\n") : undefined;
+  text(path: string): readonly SourcePart[] | undefined {
+    return this.profile.files.includes(path) ? this.source.source(path) : undefined;
   }
 }
 
@@ -173,7 +210,7 @@ function shownInsn({ address, bytes, text, self, frames, jump }: ReadInsn): Code
 
 function filesOf(
   lines: readonly AnnotatedLine[],
-  source: CodeParts["source"],
+  { source }: CodeSource,
 ): readonly CodeFile[] {
   const byFile = new Map<string, AnnotatedLine[]>();
   for (const line of lines) {

@@ -16,7 +16,7 @@ import type { TimeBoxes } from "../data/time_boxes.ts";
 import type { Marks } from "../data/marks.ts";
 import type { Switched } from "../data/switched.ts";
 import type { Track, TrackQuery, Tracks, TrackSample } from "../data/tracks.ts";
-import type { CodeAnswer } from "../recording/code_service.ts";
+import type { CodeAnswer, SourcePart } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { ProfileFormat } from "./saved_profile.ts";
@@ -109,8 +109,8 @@ export interface Calls {
   heat(query: HeatQuery): Heat;
   /** Source and instructions of a function. */
   code(fn: number, shown: Shown): CodeAnswer;
-  /** Text of a source file of the profile; `undefined` if it is not available. */
-  sourceText(file: string): string | undefined;
+  /** Known parts of a source file of the profile; `undefined` without any. */
+  sourceText(file: string): readonly SourcePart[] | undefined;
   /** `undefined` without Intel PT. */
   pt(): PtFacts | undefined;
   /** Decodes a part of the Intel PT. */

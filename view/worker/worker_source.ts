@@ -9,7 +9,8 @@ import type { Selection } from "../data/selection.ts";
 import type { Marks } from "../data/marks.ts";
 import type { Switched } from "../data/switched.ts";
 import { byteAt } from "@perfdata/format/bytes";
-import type { CodeAnswer } from "../recording/code_service.ts";
+import { type CodeAnswer, CodeService, type SourcePart } from "../recording/code_service.ts";
+import { codeOfReport, type ReportCode, reportProfile } from "../recording/report_code.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
@@ -34,8 +35,8 @@ export interface ViewSource {
   readonly hasCode: boolean;
   /** Source and instructions of a function. */
   code(fn: number, selection: Selection): Promise<CodeAnswer>;
-  /** Text of a source file of the profile. */
-  sourceText(file: string): Promise<string | undefined>;
+  /** Known parts of a source file of the profile. */
+  sourceText(file: string): Promise<readonly SourcePart[] | undefined>;
   /** Returns the properties of the Intel PT; `undefined` without it. */
   pt(): Promise<PtFacts | undefined>;
   /** Decodes a part of the Intel PT. */
@@ -51,13 +52,23 @@ export interface ReportData extends ReportParts {
   readonly info?: InfoAnswer | undefined;
   readonly switched?: Switched | undefined;
   readonly marks?: Marks | undefined;
+  readonly code?: ReportCode | undefined;
 }
 
 /** Opens a report, which has the profile but no records. */
 export async function reportSource(packed: string): Promise<ViewSource> {
   const data = unpack<ReportData>(await inflate(fromBase64(packed)));
+  const { profile, code } = data;
+  const service = profile === undefined || code === undefined
+    ? undefined
+    : new CodeService(reportProfile(profile, code), profile, codeOfReport(code));
   return {
     ...withoutRecords("a report", "perfdata view FILE shows them"),
+    ...(service === undefined ? {} : {
+      hasCode: true,
+      code: (fn: number, selection: Selection) => service.code(fn, selection),
+      sourceText: (file: string) => Promise.resolve(service.text(file)),
+    }),
     index: () => Promise.resolve(data.index),
     info: () => Promise.resolve(data.info),
     switched: () => Promise.resolve(data.switched),

@@ -1,0 +1,261 @@
+import { annotate, type CodeCounts, codeCounts, type ReadCode } from "@perfdata/export/code";
+import { type Profile, ThreadTable } from "@perfdata/profile";
+import type { ViewProfile } from "@perfdata/export/tree";
+import type { CodeService, CodeSource, SourcePart } from "./code_service.ts";
+
+/** Maximum number of functions of an event whose code is in a report. */
+const MOST_FUNCTIONS = 40;
+/** Maximum number of their instructions. */
+const MOST_INSNS = 100_000;
+/** Maximum number of characters of source. */
+const MOST_TEXT = 4_000_000;
+/** Source lines before and after each line that has code. */
+const AROUND = 2;
+
+/** An instruction without its weights. */
+interface StoredInsn {
+  /** Number of bytes. */
+  readonly length: number;
+  readonly text: string;
+  readonly jump?: number | undefined;
+  /** Index in {@linkcode ReportCode.frames}. */
+  readonly frames: number;
+}
+
+/** A piece of a function's code. */
+interface StoredPiece {
+  /** Address in the object. */
+  readonly start: number;
+  /** Display address, as decimal text. */
+  readonly address: string;
+  readonly bytes: Uint8Array;
+  readonly insns: readonly StoredInsn[];
+  /** Reason why there are no instructions. */
+  readonly missing: string | undefined;
+}
+
+/** The code of a function. */
+interface StoredFunction {
+  readonly name: string;
+  /** Number of its object. */
+  readonly object: number;
+  readonly path: string;
+  readonly pieces: readonly StoredPiece[];
+}
+
+/** The code of the functions with most samples, inside of a report. */
+export interface ReportCode {
+  readonly functions: readonly StoredFunction[];
+  /** Functions and lines of instructions. */
+  readonly frames: readonly ReadCode["insns"][number]["frames"][];
+  /** Parts of source files. */
+  readonly files: readonly { readonly path: string; readonly parts: readonly SourcePart[] }[];
+  /** The parts of the profile that have addresses and lines. */
+  readonly profile: Pick<Profile, "frames" | "places" | "stacks" | "files"> & {
+    readonly functionNames: readonly string[];
+    /** By sample: the stack of places. */
+    readonly stack: Int32Array;
+  };
+}
+
+/** Returns the functions of an event with the greatest weights, themselves or in inlined ones. */
+function hottest(profile: Profile, event: number): readonly CodeCounts[] {
+  const all = codeCounts(profile, event, () => true);
+  return all.filter(({ self }) => self.samples > 0).slice(0, MOST_FUNCTIONS);
+}
+
+/** Collects the code of the functions with most samples of each event. */
+export async function reportCode({ profile, source }: CodeService): Promise<ReportCode> {
+  const found = new Map<string, Map<number, ReadCode>>();
+  let room = MOST_INSNS;
+  for (const event of profile.events.keys()) {
+    for (const counts of hottest(profile, event)) {
+      const pieces = await source.pieces(profile, counts);
+      if (typeof pieces === "string") continue;
+      const key = `${counts.object} ${counts.name}`;
+      const known = found.get(key) ?? new Map<number, ReadCode>();
+      for (const piece of pieces) {
+        if (known.has(piece.start) || piece.insns.length > room) continue;
+        room -= piece.insns.length;
+        known.set(piece.start, piece);
+      }
+      if (known.size > 0) found.set(key, known);
+    }
+  }
+  const frames: ReportCode["frames"][number][] = [];
+  const numbers = new Map<string, number>();
+  const numberOf = (of: ReportCode["frames"][number]): number => {
+    const key = JSON.stringify(of);
+    const known = numbers.get(key) ?? frames.length;
+    if (known === frames.length) {
+      numbers.set(key, known);
+      frames.push(of);
+    }
+    return known;
+  };
+  const functions = [...found.values()].map((pieces): StoredFunction => {
+    const [{ counts: { name, object }, path }] = [...pieces.values()] as [ReadCode];
+    return { name, object, path, pieces: [...pieces.values()].map((of) => stored(of, numberOf)) };
+  });
+  return {
+    functions,
+    frames,
+    files: storedFiles(profile, source, functions, frames),
+    profile: {
+      frames: profile.frames,
+      places: profile.places,
+      stacks: profile.stacks,
+      files: profile.files,
+      functionNames: profile.functions.name,
+      stack: profile.samples.stack.slice(0, profile.samples.length),
+    },
+  };
+}
+
+function stored(
+  { start, insns, missing }: ReadCode,
+  numberOf: (frames: ReportCode["frames"][number]) => number,
+): StoredPiece {
+  return {
+    start,
+    address: `${insns[0]?.address ?? 0n}`,
+    bytes: Uint8Array.from(insns.flatMap(({ bytes }) => [...bytes])),
+    insns: insns.map(({ bytes, text, jump, frames }) => ({
+      length: bytes.length,
+      text,
+      jump,
+      frames: numberOf(frames),
+    })),
+    missing,
+  };
+}
+
+/** Returns the source lines of stored functions, with some around them. */
+function storedFiles(
+  profile: Profile,
+  { source }: CodeSource,
+  functions: readonly StoredFunction[],
+  frames: ReportCode["frames"],
+): ReportCode["files"] {
+  const wanted = new Map<string, Set<number>>();
+  const add = (file: string | undefined, line: number) => {
+    if (file === undefined || line === 0) return;
+    const lines = wanted.get(file) ?? new Set<number>();
+    wanted.set(file, lines);
+    for (let near = Math.max(1, line - AROUND); near <= line + AROUND; near++) lines.add(near);
+  };
+  for (const of of frames) for (const { file, line } of of) add(file, line);
+  const own = new Set(functions.map(({ name, object }) => `${object} ${name}`));
+  const isStored = (name: string, fn: number) => own.has(`${profile.functions.object[fn]} ${name}`);
+  for (const event of profile.events.keys()) {
+    for (const { lines } of annotate(profile, event, isStored)) {
+      for (const { file, line } of lines) add(file, line);
+    }
+  }
+  let room = MOST_TEXT;
+  const files: ReportCode["files"][number][] = [];
+  for (const [path, lines] of wanted) {
+    // Other files are not those of the profile, which the page asks for.
+    if (!profile.files.includes(path)) continue;
+    const parts: SourcePart[] = [];
+    for (const { first, text } of source(path) ?? []) parts.push(...partsOf(first, text, lines));
+    room -= parts.reduce((sum, { text }) => sum + text.length, 0);
+    if (room < 0) break;
+    if (parts.length > 0) files.push({ path, parts });
+  }
+  return files;
+}
+
+/** Returns the runs of wanted lines. */
+function partsOf(first: number, text: string, wanted: ReadonlySet<number>): SourcePart[] {
+  const parts: { first: number; lines: string[] }[] = [];
+  for (const [i, line] of text.split("\n").entries()) {
+    if (!wanted.has(first + i)) continue;
+    const last = parts.at(-1);
+    if (last !== undefined && last.first + last.lines.length === first + i) last.lines.push(line);
+    else parts.push({ first: first + i, lines: [line] });
+  }
+  return parts.map(({ first, lines }) => ({ first, text: lines.join("\n") }));
+}
+
+/** Returns a report's profile with addresses and lines, as far as {@linkcode CodeService} needs it. */
+export function reportProfile(view: ViewProfile, { profile }: ReportCode): Profile {
+  const { functionNames: name, stack, ...columns } = profile;
+  const { events, objects, functions, samples, title, trust } = view;
+  return {
+    ...columns,
+    events,
+    // Code is counted by place, whatever the thread.
+    threads: new ThreadTable(),
+    objects,
+    functions: { ...functions, name },
+    samples: { ...samples, stack },
+    epoch: 0n,
+    switches: [],
+    title,
+    trust,
+  };
+}
+
+/** Returns the code inside of a report. */
+export function codeOfReport({ functions, frames, files }: ReportCode): CodeSource {
+  return {
+    pieces(_, counts) {
+      const found = functions.find(({ name, object }) =>
+        name === counts.name && object === counts.object
+      );
+      return Promise.resolve(
+        found === undefined
+          ? `this report has the instructions of the ${functions.length} functions with most ` +
+            "samples; perfdata view FILE shows others"
+          : found.pieces.map((piece) => countedPiece(piece, found.path, counts, frames))
+            .filter(({ total, missing }) => total.samples > 0 || missing !== undefined)
+            .sort((a, b) => b.self.period - a.self.period || b.total.period - a.total.period),
+      );
+    },
+    source: (wanted) => files.find(({ path }) => path === wanted)?.parts,
+  };
+}
+
+/** Adds the samples of a selection to a piece. */
+function countedPiece(
+  { start, address, bytes, insns, missing }: StoredPiece,
+  path: string,
+  counts: CodeCounts,
+  frames: ReportCode["frames"],
+): ReadCode {
+  const sumIn = (of: CodeCounts["addresses"], from: number, length: number) => {
+    const sum = { samples: 0, period: 0 };
+    for (let at = from; at < from + length; at++) {
+      const own = of.get(at);
+      if (own === undefined) continue;
+      sum.samples += own.samples;
+      sum.period += own.period;
+    }
+    return sum;
+  };
+  let at = 0;
+  const counted = insns.map(({ length, text, jump, frames: number }) => {
+    const from = at;
+    at += length;
+    return {
+      address: BigInt.asUintN(64, BigInt(address) + BigInt(from)),
+      bytes: bytes.subarray(from, at),
+      text,
+      self: sumIn(counts.addresses, start + from, length),
+      total: sumIn(counts.totals, start + from, length),
+      frames: frames[number] ?? [],
+      jump,
+    };
+  });
+  return {
+    counts,
+    path,
+    object: path.slice(path.lastIndexOf("/") + 1),
+    self: sumIn(counts.addresses, start, at),
+    total: sumIn(counts.totals, start, at),
+    start,
+    insns: counted,
+    missing,
+  };
+}
