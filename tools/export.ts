@@ -49,10 +49,11 @@ const FLAGS = {
   "--without-comm": "folded: the first frame is a function; stacks of all commands are one",
   "--merge-cpus": "folded: kernel threads of all CPUs are one: kworker/3:1-events is kworker/*",
   "--pt": `what ran, by time, from Intel PT instead of samples; the default if there are no
-    samples. firefox, chrome and perfetto have each call; bolt, profgen and autofdo count all
+    samples. firefox, chrome and perfetto have each call; bolt, profgen, autofdo and lcov count all
     branches`,
   "--no-inline": "the others: leave inlined functions out",
-  "--binary FILE": "bolt, profgen, autofdo: the program or library whose branches are written",
+  "--binary FILE":
+    "bolt, profgen, autofdo, lcov: the program or library whose branches are written",
   "--form WORD": `autofdo: text (default), or extbinary, which clang reads faster; bolt: branches
     (default), or samples, for llvm-bolt -data without perf2bolt`,
   "--names": "tables: frames get their functions and lines, if these are found",

@@ -31,6 +31,15 @@ export {
   type SampleProfile,
   sampleProfile,
 } from "./branches/sample_profile.ts";
+export {
+  type BranchCoverage,
+  type CoverageDwarf,
+  type FileCoverage,
+  type FunctionCoverage,
+  lcov,
+  type LineCoverage,
+  lineCoverage,
+} from "./branches/line_coverage.ts";
 export { autofdoBinary } from "./branches/sample_profile_binary.ts";
 export { autofdoText } from "./branches/sample_profile_text.ts";
 export type { CallWriter } from "./formats/call_writer.ts";

@@ -1,4 +1,4 @@
-/** `export bolt`, `export profgen` and `export autofdo`: branches of one binary, for optimisers. */
+/** `export bolt`, `profgen`, `autofdo` and `lcov`: branches of one binary, for optimisers and coverage. */
 import {
   autofdoBinary,
   autofdoText,
@@ -10,6 +10,8 @@ import {
   BranchCounts,
   type BranchPlaces,
   hasBranches,
+  lcov,
+  lineCoverage,
   profgen,
   recordedBinary,
   sampleProfile,
@@ -33,6 +35,7 @@ export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
   bolt: "branches of --binary, for perf2bolt -pa",
   profgen: "branches of --binary, for llvm-profgen, which makes profiles for clang",
   autofdo: "a profile by functions and lines, for clang -fprofile-sample-use",
+  lcov: "coverage of --binary by lines, functions and branches, for genhtml and codecov",
 };
 
 /** The values of `--form` by format. The first is the default. */
@@ -79,7 +82,10 @@ export async function exportBranches(
     ? bolt(found)
     : format === "profgen"
     ? profgen(found)
-    : compilerProfile(binary, found, form === "extbinary");
+    : ofDebugInformation(binary, (opened) =>
+      format === "lcov"
+        ? coverage(binary, found, opened)
+        : compilerProfile(binary, found, opened, form === "extbinary"));
   const bytes = await writeChunks(output, on.force, chunks);
   complain(
     `export: ${name}: ${of}; ${(100 * found.share).toFixed(1)}% of their branches ` +
@@ -143,11 +149,12 @@ async function exportSamples(
   return complaints.count === 0 ? 0 : 1;
 }
 
-/** Generates an AutoFDO profile with the debug information of a binary. */
-async function* compilerProfile(
+type OpenedDwarf = Awaited<ReturnType<typeof openDwarf>>;
+
+/** Generates text from the debug information of a binary. */
+async function* ofDebugInformation(
   binary: string,
-  found: BinaryBranches,
-  isBinary: boolean,
+  generate: (opened: OpenedDwarf) => Generator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   let faults = 0;
   using opened = await openDwarf(binary, {
@@ -158,24 +165,51 @@ async function* compilerProfile(
   if (opened.debug.debugSection(".debug_info") === undefined) {
     throw new InputError(`${binary}: no debug information; compile it with -g`);
   }
+  yield* generate(opened);
+  if (faults > 1) complain(`export: ${binary}: and ${faults - 1} more faults in it`);
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)}%`;
+
+/** Generates an AutoFDO profile. */
+function* compilerProfile(
+  binary: string,
+  found: BinaryBranches,
+  opened: OpenedDwarf,
+  isBinary: boolean,
+): Generator<Uint8Array> {
   const profile = sampleProfile(found, opened.elf, opened.dwarf, opened.debug);
   if (profile.functions.length === 0) {
     throw new InputError(`${binary}: no debug information of what ran; compile all of it with -g`);
   }
   yield* isBinary ? autofdoBinary(profile) : autofdoText(profile);
-  const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
   const functions = profile.functions.length;
   complain(
     `export: ${binary}: ${functions} functions; ${percent(profile.named)} of what ran there has ` +
       "debug information",
   );
-  if (faults > 1) complain(`export: ${binary}: and ${faults - 1} more faults in it`);
   if (profile.impossible > 0) {
     complain(
       `export: ${binary}: ${percent(profile.impossible)} of what ran goes over a jump, a call or ` +
         "a return, and is left out",
     );
   }
+}
+
+/** Generates the coverage of a binary. */
+function* coverage(
+  binary: string,
+  found: BinaryBranches,
+  { elf, dwarf }: OpenedDwarf,
+): Generator<Uint8Array> {
+  const covered = lineCoverage(found, elf, dwarf);
+  yield* lcov(covered);
+  const lines = [...covered.files.values()].flatMap(({ lines }) => [...lines.values()]);
+  const ran = lines.filter((count) => count > 0).length;
+  complain(
+    `export: ${binary}: ${ran} of ${lines.length} lines ran (${percent(ran / lines.length)}); ` +
+      `${percent(covered.withLine)} of the executed instructions have a line`,
+  );
 }
 
 /**

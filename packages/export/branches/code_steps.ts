@@ -36,6 +36,8 @@ const ENDS: ReadonlySet<number> = new Set([
 export class CodeSteps {
   /** Whether the last instruction never falls through: a jump, a call or a return. */
   ends = false;
+  /** Whether the last instruction is a conditional branch. */
+  isConditional = false;
   readonly #elf: ElfFile;
   readonly #mode: InsnMode | undefined;
   readonly #decoder = new InsnDecoder();
@@ -63,7 +65,7 @@ export class CodeSteps {
 
   /** Size of the instruction at an address in bytes; 0 if there is none. */
   step(address: number): number {
-    this.ends = false;
+    this.ends = this.isConditional = false;
     let at = address - this.#first;
     if (!(at >= 0 && at + LONGEST <= this.#bytes.length)) {
       at = 0;
@@ -80,17 +82,20 @@ export class CodeSteps {
     const size = this.#decoder.decode(this.#bytes, at, this.#bytes.length, this.#mode);
     if (size <= 0) return 0;
     this.ends = ENDS.has(this.#decoder.kind);
+    this.isConditional = this.#decoder.kind === InsnKind.JCC;
     return size;
   }
 
   /**
-   * Size of an AArch64 instruction. Sets `ends` for B, BL, BLR and RET (Arm ARM, C4.1, "Branches").
+   * Size of an AArch64 instruction. Sets `ends` for B, BL, BLR and RET, and `isConditional` for
+   * B.cond, CBZ, CBNZ, TBZ and TBNZ (Arm ARM, C4.1, "Branches").
    */
   #arm(at: number): number {
     const bytes = this.#bytes;
     if (at + 4 > bytes.length) return 0;
     const high = byteAt(bytes, at + 3);
     const third = byteAt(bytes, at + 2);
+    this.isConditional = high === 0x54 || (high & 0x7c) === 0x34;
     this.ends = (high & 0x7c) === 0x14 || (high === 0xd6 && (third === 0x3f || third === 0x5f));
     return 4;
   }

@@ -108,14 +108,15 @@ export function sampleProfile(
   };
 }
 
-interface Range {
+/** Code that ran without a taken branch, including both ends. */
+export interface Range {
   readonly from: number;
   readonly to: number;
   readonly count: number;
 }
 
-/** Drops traces that contain a branch. They come from processors that repeat entries. */
-function straightRanges(ranges: BinaryBranches["ranges"], steps: CodeSteps): Range[] {
+/** Drops traces that contain a taken branch. They come from processors that repeat entries. */
+export function straightRanges(ranges: BinaryBranches["ranges"], steps: CodeSteps): Range[] {
   const kept: Range[] = [];
   let start = NaN, at = NaN, ended = false;
   for (const range of ranges) {

@@ -46,6 +46,7 @@ export type {
   VariablePlace,
 } from "../dwarf/data/variables.ts";
 export {
+  type CodeLines,
   DwarfContext,
   type DwarfOptions,
   type DwoRequest,

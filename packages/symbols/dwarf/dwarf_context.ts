@@ -113,6 +113,20 @@ export interface FunctionRanges {
   readonly function: Int32Array;
 }
 
+/** The line table of a unit: a row is a stretch of code `[low, high)` of one line. */
+export interface CodeLines {
+  /** First address of each row. */
+  readonly low: number[];
+  /** First address after each row. */
+  readonly high: number[];
+  /** Line of each row, from 1. */
+  readonly line: number[];
+  /** Source file of each row: an index in `files`. */
+  readonly file: number[];
+  /** Paths of the source files. */
+  readonly files: readonly string[];
+}
+
 const DEFAULT_CACHE = 512 * 1024 * 1024;
 /** Limit of references from an entry to the one with the name. Compilers need three or four. */
 const LONGEST_ORIGIN = 64;
@@ -494,6 +508,36 @@ export class DwarfContext {
       high: Float64Array.from(order, (i) => floatAt(ranges.high, i)),
       function: Int32Array.from(order, (i) => intAt(ranges.owner, i)),
     };
+  }
+
+  /** The line tables of all units, one after the other; nothing is cached. */
+  *codeLines(): Generator<CodeLines> {
+    const { units } = this.#main;
+    for (let i = 0; i < units.length; i++) {
+      const unit = units.unit(i);
+      if (!unit.hasCode) continue;
+      const table = this.#lines(unit);
+      if (table === undefined) continue;
+      const files: string[] = [];
+      const rows: CodeLines = { low: [], high: [], line: [], file: [], files };
+      const numbers = new Map<number, number>();
+      table.each((row, low, high) => {
+        const line = uintAt(table.line, row);
+        const known = table.file[row] ?? 0;
+        let file = numbers.get(known);
+        if (file === undefined) {
+          const path = table.path(known);
+          numbers.set(known, file = path === undefined ? -1 : files.push(path) - 1);
+        }
+        // Line 0 is code that the compiler attributes to no line.
+        if (line === 0 || file < 0) return;
+        rows.low.push(low);
+        rows.high.push(high);
+        rows.line.push(line);
+        rows.file.push(file);
+      });
+      yield rows;
+    }
   }
 
   /**

@@ -1,3 +1,4 @@
+import { floatAt, uintAt } from "@perfdata/format/bytes";
 import { Cursor, text } from "./bytes.ts";
 import { DW_FORM, DW_LNCT } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
@@ -126,6 +127,21 @@ export class LineTable {
       else high = middle;
     }
     return low > first ? low - 1 : -1;
+  }
+
+  /**
+   * Calls `take` for each row with code: its number, and the code `[low, high)` up to the next row
+   * of its sequence.
+   */
+  each(take: (row: number, low: number, high: number) => void): void {
+    for (let sequence = 0; sequence < this.#high.length; sequence++) {
+      const end = uintAt(this.#end, sequence);
+      for (let row = uintAt(this.#first, sequence); row < end; row++) {
+        const low = floatAt(this.address, row);
+        const high = row + 1 < end ? floatAt(this.address, row + 1) : floatAt(this.#high, sequence);
+        if (high > low) take(row, low, high);
+      }
+    }
   }
 
   /** Number of files. File numbers are below it; in DWARF 2 to 4 they are 1 to the count. */
