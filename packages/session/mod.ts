@@ -145,6 +145,7 @@ export {
   PlaceUses,
 } from "./places/address_table.ts";
 export type { JitRecorded, JitVersions } from "./places/jit_versions.ts";
+export { JoinedPlaces } from "./places/joined_places.ts";
 export {
   ADDRESS_RULE,
   type DescribedMap,

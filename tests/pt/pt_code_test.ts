@@ -246,6 +246,51 @@ Deno.test("pt: code of a JIT compiler depends on the time", async () => {
   assertEquals(errors, 0);
 });
 
+Deno.test("pt: a forked process runs the code of a JIT compiler that its parent had then", async () => {
+  const at = 0x7000_0000n;
+  const child = PID + 1;
+  const ticks = (n: bigint) => timeOf(FIRST_TSC + n);
+  const dump = jitdump([
+    { time: ticks(0n) - 100n, address: at, code: bytes("90 ff e0") },
+    { time: ticks(700_000n), address: at, code: bytes("66 90 90 ff e0") },
+  ]);
+  const path = `/tmp/.debug/jit/jit-${PID}.dump`;
+  const body = { pid: child, ppid: PID, tid: child, ptid: PID, time: ticks(300_000n) };
+  const fork: Item = {
+    record: { type: 7, name: "FORK", misc: 0, body, sample_id: sample(ticks(300_000n)) },
+    event: 1,
+  };
+  const switched: Item = {
+    record: {
+      ...{ type: 15, name: "SWITCH_CPU_WIDE", misc: 0 },
+      body: { next_prev_pid: PID, next_prev_tid: PID },
+      sample_id: { ...sample(ticks(600_000n), 0, child), pid: child },
+    },
+    event: 1,
+  };
+  const trace = encodePackets([
+    ...psb(FIRST_TSC, at),
+    ip("TIP", at),
+    ...psb(FIRST_TSC + 1_000_000n, at),
+    ip("TIP", at),
+  ]);
+  const { insns, errors } = await decode(
+    [
+      ...START,
+      itrace(),
+      mmap(path, 0x6000_0000n, 0x1000n, ticks(0n) - 20n),
+      mmap("//anon", at, 0x1000n, ticks(0n) - 10n),
+      fork,
+      switched,
+      ...auxItems(trace, { cpu: 0, tid: -1, idx: 0 }),
+    ],
+    { file: (name) => name === path ? bytesSource(dump) : undefined },
+  );
+  const old = ["70000000", "70000001"];
+  assertEquals(insns, [...old.map((ip) => `${PID}:${ip}`), ...old.map((ip) => `${child}:${ip}`)]);
+  assertEquals(errors, 0);
+});
+
 Deno.test("pt: a thread that moves from one CPU to another and back keeps its instructions", async () => {
   const [a, b] = [0x40_1000n, 0x40_2000n];
   const code = new Uint8Array(0x3000);

@@ -65,7 +65,7 @@ export async function readTracedInsns(
   const profile: Profile = {
     ...{ title, trust: "", events: [{ name: "instructions", unit: "count" }], threads },
     objects: places.mapped.map((mapped, number) => {
-      const { buildId } = code.objects[number] ?? {};
+      const { buildId } = code.places.objects[number] ?? {};
       return {
         name: shortName(mapped),
         path: mapped.name,
@@ -87,7 +87,7 @@ export async function readTracedInsns(
 
 /** Execution counts of instructions by place. */
 function executions(
-  { counts, places, decoded: { trace: { code: { table } } } }: TraceCounts,
+  { counts, places, decoded: { trace: { code } } }: TraceCounts,
   source: ObjectCodeReader,
   mode: 64 | 32,
 ): Map<number, number> {
@@ -114,7 +114,7 @@ function executions(
     }
     const count = floatAt(ran, i);
     for (let at = 0; at <= last - first;) {
-      const place = table.of(number, first + at, 0);
+      const place = code.places.row(number, Math.floor((first + at) / 2 ** 32), first + at);
       executed.set(place, (executed.get(place) ?? 0) + count);
       at += Math.max(1, decoder.decode(bytes, at, bytes.length, mode));
     }

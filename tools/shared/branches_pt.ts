@@ -1,7 +1,6 @@
 /** Reads branches from Intel PT, for exports and commands that count branches. */
 import { BranchCounts, type BranchPlaces } from "@perfdata/export";
 import { TraceBranches } from "@perfdata/export/traces";
-import { floatAt, intAt } from "@perfdata/format/bytes";
 import { PtNames, type PtThreads, type PtTrace } from "@perfdata/pt/code";
 import { clockRatios, type PtSampleRows } from "@perfdata/pt";
 import { decodePt, PtSamples } from "@perfdata/pt/decode";
@@ -107,15 +106,11 @@ export async function traceBranches(
     flags,
     () => (rows) => branches.take(rows),
   );
-  const { trace: { code: { table, objects } }, report } = decoded;
+  const { trace: { code: { places } }, report } = decoded;
   return {
     counts,
     decoded,
-    places: {
-      objects,
-      object: (place) => intAt(table.object, place),
-      address: (place) => floatAt(table.address, place),
-    },
+    places,
     report,
   };
 }

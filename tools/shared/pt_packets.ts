@@ -10,6 +10,7 @@ import {
   threadObjects,
 } from "@perfdata/pt/decode";
 import { type PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
+import { KERNEL_HIDDEN } from "@perfdata/session";
 import { markedName } from "@perfdata/profile";
 import { visible } from "@perfdata/format/bytes";
 
@@ -51,7 +52,7 @@ export async function packetLines(
   const counts = await decodePt(trace, sink, options);
   await names.resolve();
   const pathOf = (object: number) =>
-    code.objects[object]?.path ?? (object === -2 ? "[kernel]" : "[unknown]");
+    code.places.objects[object]?.path ?? (object <= KERNEL_HIDDEN ? "[kernel]" : "[unknown]");
   const objects = threadObjects(sink, pathOf, sideband.threads);
   const all = entryPoints(sink, names);
   const note = packetsText(counts);

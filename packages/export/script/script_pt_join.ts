@@ -124,7 +124,7 @@ export async function writePtScript(
   join.finish();
   const { counts, ...joined } = found;
   const { printed, interruptChanges, pebsRecords } = join;
-  const met = join.met(trace.code.table.count);
+  const met = join.met(trace.code.places.count);
   return { counts, printed, met, interruptChanges, pebsRecords, joined };
 }
 
@@ -162,7 +162,7 @@ async function byOneThread(
   await print();
   write(writer.text.take());
   const { interruptChanges, pebsRecords } = samples;
-  return { counts, printed, met: met?.of(trace.code.table.count), interruptChanges, pebsRecords };
+  return { counts, printed, met: met?.of(trace.code.places.count), interruptChanges, pebsRecords };
 }
 
 /** A buffer whose parts are written. */

@@ -69,8 +69,8 @@ export class PtListText {
     text.byte(0x09);
     if (hi < 0 || place < 0) text.hex16(hi, lo);
     else {
-      const address = this.#code.table.address[place] as number;
-      text.hex16(Math.floor(address / 2 ** 32), address | 0);
+      const { places } = this.#code;
+      text.hex16(places.hi(place), places.lo(place));
     }
     this.#putEnd(text, place);
     text.byte(0x0a);
@@ -141,9 +141,9 @@ export class PtListText {
       );
     } else {
       text.string(isFrom ? " 0x" : "0x");
-      const address = place < 0 ? 0 : this.#code.table.address[place] as number;
+      const { places } = this.#code;
       if (brstack || hi < 0 || place < 0) text.hex(hi, lo);
-      else text.hex(Math.floor(address / 2 ** 32), address | 0);
+      else text.hex(places.hi(place), places.lo(place));
     }
     if (dso) text.string(`(${this.#names.perfObject(place)})`);
   }
@@ -155,15 +155,15 @@ function recordedFlags(flags: number): number {
 }
 
 /** Look-up of a trace's places, for the code between branches. */
-export function tracedPlaces({ table, objects }: PtCode, names: PtNames): BlockPlaces {
+export function tracedPlaces({ places }: PtCode, names: PtNames): BlockPlaces {
   return {
-    object: (place) => objects[table.object[place] as number],
-    address: (place) => table.address[place] as number,
-    time: (place) => table.time[place] as number,
+    object: (place) => places.objects[places.object(place)],
+    address: (place) => places.address(place),
+    time: (place) => places.times?.[place] ?? Infinity,
     functionRange(place) {
       const offset = names.offsets[place] ?? -1;
       if (place < 0 || offset < 0) return undefined;
-      return { start: (table.address[place] as number) - offset, end: names.ends[place] as number };
+      return { start: places.address(place) - offset, end: names.ends[place] as number };
     },
     putSymbol: (text, place) => text.string(names.symbols[place] ?? "[unknown]"),
   };

@@ -74,23 +74,19 @@ export function ptProfile(source: PtProfileSource): Profile {
   });
   const places: number[] = [];
   const stacks = new Int32Array(tree.count);
-  const { table, objects } = code;
-  const pathOf = (place: number) => objects[table.object[place] as number]?.path ?? "";
+  const { places: table } = code;
+  const pathOf = (place: number) => table.objects[table.object(place)]?.path ?? "";
   // Sort the tree, so that the profile does not depend on the order of decoding.
   const order = tree.ordered((a, b) => {
     const [of, other] = [pathOf(a), pathOf(b)];
-    return of === other
-      ? (table.address[a] as number) - (table.address[b] as number)
-      : of < other
-      ? -1
-      : 1;
+    return of === other ? table.address(a) - table.address(b) : of < other ? -1 : 1;
   });
   for (const node of order) {
     const place = tree.place[node] as number;
     const parent = tree.parent[node] as number;
     let number = places[place];
     if (number === undefined) {
-      const found = code.objects[code.table.object[place] as number];
+      const found = table.objects[table.object(place)];
       const path = found?.path ?? "[unknown]";
       const object = builder.object({
         name: path.slice(path.lastIndexOf("/") + 1),
@@ -99,7 +95,7 @@ export function ptProfile(source: PtProfileSource): Profile {
       });
       number = places[place] = builder.place(
         object,
-        code.table.address[place] as number,
+        table.address(place),
         [{
           name: names.names[place] as string,
           ...(names.trust(place).verified === false ? { kind: FUNCTION_KIND.UNVERIFIED } : {}),

@@ -23,10 +23,10 @@ async function source() {
   });
   const { code } = trace;
   const [b, a] = ["/usr/bin/b", "/bin/a"].map((path) =>
-    code.numberOf({ kind: "elf", path, ...(path === "/bin/a" ? { buildId: BUILD_ID } : {}) })
+    code.places.addObject({ kind: "elf", path, buildId: path === "/bin/a" ? BUILD_ID : undefined })
   );
   const place = (object: number | undefined, address: number) =>
-    code.table.of(object ?? -1, address, 0);
+    code.places.row(object ?? -1, 0, address);
   const places = {
     b20: place(b, 0x20),
     b5: place(b, 0x5),

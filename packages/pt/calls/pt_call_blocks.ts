@@ -76,7 +76,7 @@ export class CallBlocks {
 
   /** Number of places. */
   get places(): number {
-    return this.#code.table.count;
+    return this.#code.places.count;
   }
 
   /**

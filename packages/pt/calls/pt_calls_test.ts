@@ -29,7 +29,7 @@ async function calls(packets = TWO_CALLS, filter: CallFilter = {}, from = 0) {
       const { events } = sink;
       if (events === undefined) return;
       for (let i = 0; i < events.count; i++) {
-        const address = code.table.address[events.place[i] ?? 0] ?? 0;
+        const address = code.places.address(events.place[i] ?? 0);
         const time = (events.time[i] ?? 0) - first;
         rows.push(
           `${"call,return,open".split(",")[events.kind[i] ?? 9]} ${address.toString(16)}` +
@@ -65,11 +65,11 @@ async function sums(packets = TWO_CALLS, filter: CallFilter = {}) {
   await sink.idle();
   sink.finish();
   const { tree, timeline, latency } = sink;
-  const of = Array.from({ length: code.table.count }, (_, place) => place)
+  const of = Array.from({ length: code.places.count }, (_, place) => place)
     .filter((place) => (sink.sums.insnsOf[place] ?? 0) > 0)
-    .sort((a, b) => (code.table.address[a] ?? 0) - (code.table.address[b] ?? 0))
+    .sort((a, b) => code.places.address(a) - code.places.address(b))
     .map((place) => [
-      code.table.address[place],
+      code.places.address(place),
       sink.sums.insnsOf[place],
       Math.round(sink.sums.timeOf[place] ?? 0),
       latency.of(place)?.calls ?? 0,

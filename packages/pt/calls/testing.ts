@@ -1,8 +1,14 @@
 // Test support: calls of small traces as text.
+import type { Places } from "@perfdata/session";
 import { decodePt } from "../decode/pt_run.ts";
 import { at, type OpenedSmall, type Small, small } from "../testing.ts";
 import type { CallEvents } from "./pt_call_events.ts";
 import { type CallFilter, type CallOptions, PtCalls } from "./pt_calls.ts";
+
+/** Address of a place in its object; not a number without a place. */
+function addressOf(places: Places, place = -1): number {
+  return place < 0 ? NaN : places.address(place);
+}
 
 const KINDS = ["call", "return", "open"];
 
@@ -33,14 +39,14 @@ function filterOf(
 export function callText(
   events: CallEvents,
   i: number,
-  { trace: { code: { table } } }: Pick<OpenedSmall, "trace">,
+  { trace: { code: { places: table } } }: Pick<OpenedSmall, "trace">,
   first: number,
 ): string {
   const kind = events.kind[i] ?? 9;
   const time = events.time[i] ?? NaN;
   return [
     KINDS[kind],
-    (table.address[events.place[i] ?? -1] ?? NaN).toString(16),
+    addressOf(table, events.place[i]).toString(16),
     `${events.tid[i]}/${events.cpu[i]}`,
     events.depth[i],
     time < 0 ? "-" : time - first,
@@ -94,25 +100,25 @@ export async function summed(
  * clocks; its calls, calls without a return, ns and instructions including callees.
  */
 export function sumLines(
-  { sink: { sums, latency }, opened: { trace: { code: { table } } } }: Pick<
+  { sink: { sums, latency }, opened: { trace: { code: { places: table } } } }: Pick<
     Awaited<ReturnType<typeof summed>>,
     "sink" | "opened"
   >,
 ): string[] {
   return Array.from({ length: table.count }, (_, place) => place)
-    .sort((a, b) => (table.address[a] ?? 0) - (table.address[b] ?? 0))
+    .sort((a, b) => table.address(a) - table.address(b))
     .flatMap((place) => {
       const { calls = 0, open = 0, time = 0, insns = 0 } = latency.of(place) ?? {};
       const own = [sums.insnsOf[place], Math.round(sums.timeOf[place] ?? 0), sums.cyclesOf[place]];
       if (calls === 0 && sums.insnsOf[place] === 0) return [];
       const all = [calls, open, Math.round(time), insns];
-      return [`${table.address[place]?.toString(16)}: ${own.join(" ")}; ${all.join(" ")}`];
+      return [`${table.address(place).toString(16)}: ${own.join(" ")}; ${all.join(" ")}`];
     });
 }
 
 /** A line for each path of the tree with instructions: thread, addresses from the outermost on, instructions and ns. */
 export function treeLines(
-  { sink: { tree }, opened: { trace: { code: { table } } } }: Pick<
+  { sink: { tree }, opened: { trace: { code: { places: table } } } }: Pick<
     Awaited<ReturnType<typeof summed>>,
     "sink" | "opened"
   >,
@@ -120,7 +126,7 @@ export function treeLines(
   return Array.from({ length: tree?.count ?? 0 }, (_, node) => {
     const path: string[] = [];
     for (let of = node; of >= 0; of = tree?.parent[of] ?? -1) {
-      path.unshift((table.address[tree?.place[of] ?? -1] ?? NaN).toString(16));
+      path.unshift(addressOf(table, tree?.place[of]).toString(16));
     }
     return `${tree?.tid[node]}: ${path.join(";")} ${tree?.insns[node]} ${
       Math.round(tree?.time[node] ?? 0)
@@ -130,13 +136,13 @@ export function treeLines(
 
 /** The rows of the timeline: thread, the node's place, from and to. */
 export function timeLines(
-  { sink: { tree, timeline }, opened: { trace: { code: { table } } }, first }: Awaited<
+  { sink: { tree, timeline }, opened: { trace: { code: { places: table } } }, first }: Awaited<
     ReturnType<typeof summed>
   >,
 ): string[] {
   return Array.from({ length: timeline?.count ?? 0 }, (_, i) => {
     const place = tree?.place[timeline?.node[i] ?? -1] ?? -1;
-    return `${timeline?.tid[i]}: ${(table.address[place] ?? NaN).toString(16)} ${
+    return `${timeline?.tid[i]}: ${table.address(place).toString(16)} ${
       (timeline?.from[i] ?? 0) - first
     } ${(timeline?.to[i] ?? 0) - first}`;
   });

@@ -41,8 +41,10 @@ async function opened() {
   const space = code.space(7, sideband.origin.since(at(0)));
   const place = (high: number, low: number) => {
     const number = code.place(space, low | 0, high);
-    const object = code.table.object[number] ?? 0;
-    return `${code.objects[object]?.path ?? object} ${code.table.address[number]?.toString(16)}`;
+    const object = code.places.object(number);
+    return `${code.places.objects[object]?.path ?? object} ${
+      code.places.address(number).toString(16)
+    }`;
   };
   return { trace, names, space, place };
 }
@@ -59,8 +61,14 @@ Deno.test("PtCode: addresses of each kind of mapping give the address as its obj
   // The name has no reference symbol.
   assertEquals(place(-1, 0x8100_0010).split(" ")[0], "[kernel.kallsyms]");
   // Unmapped addresses, in user space and in the kernel.
-  assertEquals([place(0, 0x9000), place(-1, 0xe000_0000)], ["-1 9000", "-2 -20000000"]);
-  assertEquals(code.objects.map(({ kind }) => kind), ["elf", "elf", "jit", "module", "kernel"]);
+  assertEquals([place(0, 0x9000), place(-1, 0xe000_0000)], ["-1 9000", "-3 -20000000"]);
+  assertEquals(code.places.objects.map(({ kind }) => kind), [
+    "elf",
+    "elf",
+    "jit",
+    "module",
+    "kernel",
+  ]);
   assertEquals(place(0, 0x1fff), "/bin/small fff");
 });
 
@@ -115,8 +123,8 @@ Deno.test("PtCode: a guest sees nothing of the host; its code is that of its ima
   const guest = code.space(7, 0, true);
   const place = (low: number) => {
     const number = code.place(guest, low, 0);
-    return `${code.objects[code.table.object[number] ?? 0]?.path} ${
-      code.table.address[number]?.toString(16)
+    return `${code.places.objects[code.places.object(number)]?.path} ${
+      code.places.address(number).toString(16)
     }`;
   };
   // Address in the file, where the code has the offset 8.

@@ -127,13 +127,13 @@ export function bundledCode({ code }: SymbolBundle, otherwise?: CodeFiles): Code
 
 /** Adds the symbols of all places of a decoded trace to a bundle; returns the number of places. */
 export async function bundlePlaces(
-  { table, objects, origin: timeOrigin }: PtCode,
+  { places: all }: PtCode,
   resolver: SymbolResolver,
   writer: SymbolBundleWriter,
 ): Promise<number> {
   const byObject = new Map<number, number[]>();
-  for (let place = 0; place < table.count; place++) {
-    const object = table.object[place] as number;
+  for (let place = 0; place < all.count; place++) {
+    const object = all.object(place);
     if (object < 0) continue;
     const places = byObject.get(object);
     if (places === undefined) byObject.set(object, [place]);
@@ -141,15 +141,12 @@ export async function bundlePlaces(
   }
   let added = 0;
   for (const [number, places] of byObject) {
-    const symbols = await resolver.open(objects[number] as SymbolObject);
+    const symbols = await resolver.open(all.objects[number] as SymbolObject);
     const { object, origin, segments } = symbols;
     const info = { ...object, segments, origin };
     writer.addObject(info);
-    const addresses = Float64Array.from(places, (place) => table.address[place] as number);
-    const times = Float64Array.from(
-      places,
-      (place) => timeOrigin.rounded(table.time[place] as number),
-    );
+    const addresses = Float64Array.from(places, (place) => all.address(place));
+    const times = Float64Array.from(places, (place) => all.times?.[place] ?? Infinity);
     const found = await symbols.find(addresses, times);
     for (const [i, address] of addresses.entries()) {
       const resolution = found[i];

@@ -2,20 +2,15 @@ import { type CodeRange, type CodeSpace, offsetIn } from "@perfdata/intel-pt";
 import {
   addressFromHalves,
   type BinarySource,
+  perfMapPid,
   type SymbolObject,
   SymbolsError,
 } from "@perfdata/symbols/resolver";
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
 import { JitSymbols, openJitdump } from "@perfdata/symbols";
-import {
-  ADDRESS_RULE,
-  describeMap,
-  KERNEL_HIDDEN,
-  type RecordedObjects,
-  UNMAPPED,
-} from "@perfdata/session";
+import { Places, type RecordedObjects } from "@perfdata/session";
 import type { PtThreads } from "./pt_threads.ts";
 import { CodeMemory, CodeRanges } from "./pt_memory.ts";
-import { PtPlaces } from "./pt_places.ts";
 import { type CodeFiles, kernelImages, MAX_RANGE, type MemoryImage } from "@perfdata/session/code";
 import type { PtSideband } from "./pt_sideband.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
@@ -33,10 +28,8 @@ const GUEST = "[guest]";
 
 /** The sources of each thread's code at each time: files, images, a jitdump. */
 export class PtCode {
-  /** The objects of the code, for the look-up of symbols. */
-  readonly objects: SymbolObject[] = [];
-  /** Addresses of objects: places of functions. */
-  readonly table: PtPlaces = new PtPlaces();
+  /** The places of functions and branches, with the time of their first use. */
+  readonly places: Places;
   /** Reasons for missing code, by path of the object. */
   readonly missing: Map<string, string> = new Map();
 
@@ -55,10 +48,6 @@ export class PtCode {
   /** Range of the last look-up, by map. */
   readonly #rangeOfMap: (CodeRange | undefined)[] = [];
   readonly #sources = new Map<string, BinarySource | undefined>();
-  readonly #objectOfMap = new Map<number, number>();
-  /** Address rule of each map. */
-  readonly #ruleOfMap: number[] = [];
-  readonly #objectNumbers = new Map<string, number>();
   readonly #jit = new Map<string, readonly JitPiece[]>();
   #poked: Set<number> | undefined;
 
@@ -77,6 +66,8 @@ export class PtCode {
     this.#sideband = sideband;
     this.#threads = sideband.threads;
     this.#recorded = sideband.recorded as RecordedObjects;
+    this.places = new Places(this.#threads.history, this.#recorded);
+    this.places.times = new Float64Array(1 << 10);
     this.#files = files;
     this.#memory = new CodeMemory(this.#ranges, images, sideband.pokes);
     this.#guest = new CodeMemory(this.#ranges, guestImages);
@@ -117,14 +108,15 @@ export class PtCode {
     return false;
   }
 
-  /** The code of a mapping at an address; `undefined` if it is missing. */
-  mapped(map: number, low: number, high: number, time: number): CodeRange | undefined {
+  /** The code of a thread's mapping at an address; `undefined` if it is missing. */
+  mapped(map: number, low: number, high: number, code: ThreadCode): CodeRange | undefined {
     const known = this.#rangeOfMap[map];
     if (known !== undefined && offsetIn(known, low, high) >= 0) return known;
     const { spaces: data } = this.#threads.history;
-    const object = this.objects[this.objectOf(map)] as SymbolObject;
-    if (object.kind === "kernel") return this.#kernelCode(object, low, high, time);
-    if (object.kind === "jit") return this.#jitCode(object, low, high, time);
+    const number = this.places.objectOf(map, high < 0);
+    const object = this.places.objects[number] as SymbolObject;
+    if (object.kind === "kernel") return this.#kernelCode(object, low, high, code.time);
+    if (object.kind === "jit") return this.#jitCode(object, low, high, code);
     if (object.kind !== "elf" && object.kind !== "vdso" && object.kind !== "module") {
       return undefined;
     }
@@ -135,7 +127,7 @@ export class PtCode {
     const distance = addressFromHalves(high, low) - addressFromHalves(startHigh, startLow);
     const piece = Math.floor(distance / MAX_RANGE) * MAX_RANGE;
     const pgoff = addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number);
-    const key = `${this.objectOf(map)} ${startHigh} ${startLow} ${size} ${pgoff} ${piece}`;
+    const key = `${number} ${startHigh} ${startLow} ${size} ${pgoff} ${piece}`;
     let range = this.#rangesOfFiles.get(key);
     if (range === undefined) {
       const source = this.#source(object);
@@ -187,70 +179,56 @@ export class PtCode {
     return source;
   }
 
-  /** Number of the object of a mapping. */
-  objectOf(map: number): number {
-    let number = this.#objectOfMap.get(map);
-    if (number !== undefined) return number;
-    const { history } = this.#threads;
-    const kernel = (history.spaces.startHi[map] as number) >= 0x8000_0000;
-    const of = { map, source: history.mapSource(map), kernel };
-    const { object, rule } = describeMap(history, of, this.#recorded);
-    number = this.numberOf(object);
-    this.#ruleOfMap[map] = rule;
-    this.#objectOfMap.set(map, number);
-    return number;
-  }
-
-  /** Number of an object. Objects of the same file and build have one number. */
-  numberOf(object: SymbolObject): number {
-    const { kind, path, buildId = "", loadAddress = "" } = object;
-    const key = `${kind}\0${path}\0${buildId}\0${loadAddress}`;
-    let number = this.#objectNumbers.get(key);
-    if (number === undefined) {
-      number = this.objects.push(object) - 1;
-      this.#objectNumbers.set(key, number);
-    }
-    return number;
-  }
-
-  /** The place of an address in a thread: a row of {@linkcode PtCode.table}. */
+  /** The place of an address in a thread. */
   place(code: ThreadCode, low: number, high: number): number {
-    if (code.isGuest) return this.#guestPlace(code, low, high);
-    const map = code.map(low, high);
-    if (map < 0) {
-      return this.table.of(
-        high < 0 ? KERNEL_HIDDEN : UNMAPPED,
-        addressFromHalves(high, low),
-        code.time,
-      );
-    }
-    const object = this.objectOf(map);
-    const { spaces: data } = this.#threads.history;
-    let address = addressFromHalves(high, low);
-    const rule = this.#ruleOfMap[map];
-    if (rule === ADDRESS_RULE.KERNEL) address -= this.objects[object]?.referenceAddress ?? 0;
-    else if (rule !== ADDRESS_RULE.KEEP) {
-      address -= addressFromHalves(data.startHi[map] as number, data.startLo[map] as number);
-      if (rule === ADDRESS_RULE.FILE) {
-        address += addressFromHalves(data.pgoffHi[map] as number, data.pgoffLo[map] as number);
+    const { places } = this;
+    places.now = this.origin.rounded(code.time);
+    if (code.isGuest) return this.#guestPlace(low, high);
+    const mode = high < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    const { count } = places;
+    const place = places.find(code.state, mode, high, low);
+    if (place === count) {
+      const object = places.objects[places.object(place)];
+      if (object?.kind === "jit" && places.times !== undefined) {
+        places.times[place] = this.origin.rounded(this.#timeOfCode(object, code));
       }
     }
-    return this.table.of(object, address, code.time);
+    return place;
   }
 
   /** The place of an address in a guest: in the guest's kernel file, if the address is in it. */
-  #guestPlace({ time }: ThreadCode, low: number, high: number): number {
+  #guestPlace(low: number, high: number): number {
+    const { places } = this;
     const found = this.#guest.at(low, high);
     const path = found?.image.path;
     if (found === undefined || path === undefined) {
-      const object = this.numberOf({ kind: "elf", path: GUEST });
-      return this.table.of(object, addressFromHalves(high, low), time);
+      return places.row(places.addObject({ kind: "elf", path: GUEST }), high, low);
     }
-    const object = this.numberOf({ kind: "elf", path });
-    return this.table.of(object, found.distance + found.image.offset, time);
+    const address = found.distance + found.image.offset;
+    return places.row(
+      places.addObject({ kind: "elf", path }),
+      Math.floor(address / 2 ** 32),
+      address,
+    );
   }
 
-  #jitCode(object: SymbolObject, low: number, high: number, time: number): CodeRange | undefined {
+  /**
+   * The time up to which a jitdump describes the memory of a process: a forked process has the code
+   * that its parent had then.
+   */
+  #timeOfCode({ path }: SymbolObject, { tid, time }: ThreadCode): number {
+    const owner = perfMapPid(path);
+    if (owner === undefined) return time;
+    const forked = this.#recorded.forkedAt(owner, this.#threads.pid(tid, time));
+    return Math.min(time, forked - this.origin.rounded(0));
+  }
+
+  #jitCode(
+    object: SymbolObject,
+    low: number,
+    high: number,
+    code: ThreadCode,
+  ): CodeRange | undefined {
     const { jitdump } = object;
     if (jitdump === undefined) {
       this.missing.set(object.path, "no jitdump");
@@ -261,6 +239,7 @@ export class PtCode {
       pieces = this.#openJitdump(jitdump);
       this.#jit.set(jitdump, pieces);
     }
+    const time = this.#timeOfCode(object, code);
     const address = addressFromHalves(high, low);
     let best: JitPiece | undefined;
     for (const piece of pieces) {
@@ -332,7 +311,7 @@ export class ThreadCode implements CodeSpace {
     if (image !== undefined) return image;
     const map = this.map(low, high);
     if (map < 0) return undefined;
-    const range = this.#code.mapped(map, low, high, this.time);
+    const range = this.#code.mapped(map, low, high, this);
     return range !== undefined && offsetIn(range, low, high) >= 0 ? range : undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { PlaceLookUps, withoutReferenceSymbol } from "@perfdata/session";
+import { KERNEL_HIDDEN, PlaceLookUps, withoutReferenceSymbol } from "@perfdata/session";
 import {
   type Resolution,
   type SymbolObject,
@@ -57,21 +57,12 @@ export class PtNames {
   readonly #numbers = new Map<string, number>();
   readonly #perfObjects = new Map<number, string>();
 
-  /** Prepares to name the places of `code.table`. */
+  /** Prepares to name the places of a trace's code. */
   constructor(code: PtCode, resolver: SymbolResolver) {
     this.#code = code;
     this.#resolver = resolver;
-    const { table, objects, origin } = code;
     this.#lookUps = new PlaceLookUps(
-      {
-        get count() {
-          return table.count;
-        },
-        objects,
-        object: (place) => table.object[place] as number,
-        address: (place) => table.address[place] as number,
-        time: (place) => origin.rounded(table.time[place] as number),
-      },
+      code.places,
       resolver,
       ({ places, resolutions, verified }) => {
         const from = this.names.length;
@@ -89,16 +80,16 @@ export class PtNames {
 
   /** Looks up the places that were added since the last call. */
   async resolve(): Promise<void> {
-    const { table, objects } = this.#code;
+    const { places } = this.#code;
     const from = this.names.length;
-    const { count } = table;
+    const { count } = places;
     if (from === count) return;
     await this.#lookUps.next();
     for (let place = from; place < count; place++) {
-      const number = table.object[place] as number;
-      const path = objects[number]?.path;
+      const number = places.object(place);
+      const path = places.objects[number]?.path;
       if (path === undefined) {
-        const cause = number === -1 ? "unmapped" : "kallsyms restricted";
+        const cause = number === KERNEL_HIDDEN ? "kallsyms restricted" : "unmapped";
         this.#set(place, undefined, "[unknown]", true, cause);
         continue;
       }
@@ -116,7 +107,7 @@ export class PtNames {
     cause: UnresolvedCause | undefined,
   ): void {
     const frame = resolution?.frames.at(-1);
-    const address = this.#code.table.address[place] as number;
+    const address = this.#code.places.address(place);
     const known = frame !== undefined;
     const name = frame?.name ?? `0x${hex(address)}`;
     this.names[place] = name;
@@ -214,10 +205,11 @@ export class PtNames {
 
   /** The object of a place as perf names it; `[unknown]` for -1. */
   perfObject(place: number): string {
-    const number = place < 0 ? -1 : this.#code.table.object[place] as number;
+    const number = place < 0 ? -1 : this.#code.places.object(place);
     let text = this.#perfObjects.get(number);
     if (text === undefined) {
-      const { kind, path } = this.#code.objects[number] ?? { kind: "elf", path: "[unknown]" };
+      const { kind, path } = this.#code.places.objects[number] ??
+        { kind: "elf", path: "[unknown]" };
       text = kind === "kernel" ? withoutReferenceSymbol(path) : path;
       this.#perfObjects.set(number, text);
     }

@@ -2,7 +2,6 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { bytesSource } from "@perfdata/format/bytes";
 import type { AuxPiece, AuxStream } from "@perfdata/session/auxtrace";
 import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
-import { PtPlaces } from "../code/pt_places.ts";
 import { at, BASE, ip, psb, small, tnt, TSC, tsc } from "../testing.ts";
 import { BranchRing } from "./pt_branch_ring.ts";
 import { insnBytes } from "./pt_block_insns.ts";
@@ -22,14 +21,6 @@ Deno.test("BranchRing: more branches than it holds give the newest, newest first
   assertEquals([to[0], to[BRANCH_WORDS], to[2 * BRANCH_WORDS], to[end]], [0, 4, 3, 0]);
   ring.clear();
   assertEquals(ring.count, 0);
-});
-
-Deno.test("PtPlaces: an address of an object gives the same place, with the time when it was met first", () => {
-  const places = new PtPlaces();
-  assertEquals([places.of(1, 16, 100), places.of(2, 16, 101), places.of(1, 16, 102)], [0, 1, 0]);
-  for (let i = 0; i < 2000; i++) places.of(3, i, 7);
-  assertEquals([places.count, places.address[2001], places.object[2001]], [2002, 1999, 3]);
-  assertEquals([places.time[0], places.time[1], places.object[0]], [100, 101, 1]);
 });
 
 Deno.test("insnBytes: bytes give two digits each after a space", () => {

@@ -66,7 +66,6 @@ export {
   type PtListWhole,
 } from "../parallel/pt_join_list.ts";
 export {
-  type PlacesFound,
   type PtRange,
   PtRangeDecoder,
   type PtRangePart,

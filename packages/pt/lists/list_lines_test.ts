@@ -317,8 +317,8 @@ Deno.test("latencyLines, latencyJson: calls have a bar for each duration, and th
 Deno.test("functionTimes: places of a function are one row, most time of its own first", async () => {
   const { trace, names } = await small({ cpus: [psb(0)] });
   const { code } = trace;
-  const object = code.numberOf({ kind: "elf", path: "/bin/a" });
-  const places = [16, 32, 48, 64, 80].map((address) => code.table.of(object, address, 0));
+  const object = code.places.addObject({ kind: "elf", path: "/bin/a" });
+  const places = [16, 32, 48, 64, 80].map((address) => code.places.row(object, 0, address));
   await names.resolve();
   // f at two places, g, h, and one place that was not executed.
   const functions = ["f", "f", "g", "h", "idle"];
@@ -406,7 +406,7 @@ Deno.test("PtEntries: each thread has the time and entries of its objects, witho
     });
     await decodePt(trace, entries, { quick: 1 });
     await names.resolve();
-    const path = (object: number) => code.objects[object]?.path ?? `${object}`;
+    const path = (object: number) => code.places.objects[object]?.path ?? `${object}`;
     return [
       threadObjects(entries, path, sideband.threads).map((row) =>
         [row.tid, row.object, row.time, row.entries, row.seen].join(" ")

@@ -10,7 +10,7 @@ import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 export interface ObjectTime {
   /** The thread. */
   readonly tid: number;
-  /** Number of the object in `PtCode.objects`; -1 for unmapped code, -2 in an unknown kernel. */
+  /** Number of the object in `PtCode.places`; negative for unmapped code. */
   readonly object: number;
   /** Sum of the ns from addresses in it to the next address. */
   time: number;
@@ -149,7 +149,7 @@ export class PtEntries implements PtSink {
     this.#leave(thread, now);
     const { from = -Infinity, to = Infinity } = this.#filter;
     const place = this.#code.place(code, low, high);
-    const number = this.#code.table.object[place] as number;
+    const number = this.#code.places.object(place);
     const isNew = number !== thread.object;
     thread.place = place;
     thread.object = number;

@@ -128,7 +128,7 @@ Deno.test("PtEntries: addresses of packets give entries, time to the next addres
   await names.resolve();
   const objects = threadObjects(
     entries,
-    (number) => code.objects[number]?.path ?? "?",
+    (number) => code.places.objects[number]?.path ?? "?",
     sideband.threads,
   );
   assertEquals(

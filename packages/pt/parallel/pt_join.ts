@@ -1,4 +1,4 @@
-import { Pool, type PoolQueue, type WorkerThread } from "@perfdata/session";
+import { JoinedPlaces, Pool, type PoolQueue, type WorkerThread } from "@perfdata/session";
 import {
   type PtRange,
   PtRangeDecoder,
@@ -138,9 +138,7 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
   readonly #code: PtWhole<Found>["trace"]["code"];
   readonly #progress: PtWorkers["progress"];
   /** Places here of each thread's places. */
-  readonly #placeOf: Int32Array[] = [];
-  /** Objects here of each thread's objects. */
-  readonly #objects: number[][] = [];
+  readonly #placesOf: JoinedPlaces[] = [];
   #next = 0;
   /** Number of ranges that are being decoded. */
   #busy = 0;
@@ -191,19 +189,9 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
   }
 
   found(part: PtRangePart<Found>, { number }: PtOrder, thread: number): void {
-    const objects = this.#objects[thread] ??= [];
-    const { places } = part;
-    for (const object of places?.objects ?? []) objects.push(this.#code.numberOf(object));
-    let placeOf = this.#placeOf[thread] ?? new Int32Array(0);
-    if (places !== undefined && places.object.length > 0) {
-      const more = this.#join.places(places, objects);
-      const all = new Int32Array(placeOf.length + more.length);
-      all.set(placeOf);
-      all.set(more, placeOf.length);
-      placeOf = all;
-    }
-    this.#placeOf[thread] = placeOf;
-    this.#join.add(number, part, placeOf);
+    const places = this.#placesOf[thread] ??= new JoinedPlaces();
+    if (part.places !== undefined) places.join(this.#code.places, part.places);
+    this.#join.add(number, part, places.place);
     this.#busy--;
     this.#progress?.(part.range.bytes);
   }
@@ -293,17 +281,6 @@ class PtJoin<Found, Joined> {
     this.#found.set(number, placeOf === undefined ? this.#here(part) : { part, placeOf });
   }
 
-  /** The places here of another thread's new places. */
-  places(
-    { object, address, time }: NonNullable<PtRangePart<Found>["places"]>,
-    objects: number[],
-  ): Int32Array {
-    const { table } = this.#whole.trace.code;
-    return object.map((of, i) =>
-      table.of(of < 0 ? of : objects[of] as number, address[i] as number, time[i] as number)
-    );
-  }
-
   /** Joins and applies all results whose predecessors are there. */
   async go(): Promise<void> {
     for (const lane of this.#lanes) await this.#joinLane(lane);
@@ -317,7 +294,7 @@ class PtJoin<Found, Joined> {
 
   /** A part that this thread decoded. */
   #here(part: PtRangePart<Found>): Placed<Found> {
-    const { count } = this.#whole.trace.code.table;
+    const { count } = this.#whole.trace.code.places;
     if (this.#same.length < count) {
       this.#same = Int32Array.from({ length: 2 * count }, (_, place) => place);
     }

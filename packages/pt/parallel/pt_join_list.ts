@@ -68,7 +68,7 @@ export async function joinList(
     isLong ? { rangeBytes: TEXT_RANGE, ...workers } : workers,
     join,
   );
-  return found && { ...found, rows: join.rows, met: join.met(whole.trace.code.table.count) };
+  return found && { ...found, rows: join.rows, met: join.met(whole.trace.code.places.count) };
 }
 
 /** Lists ranges of buffers as text. */

@@ -69,13 +69,13 @@ const whole = ({ trace }: OpenedSmall, what: { tree: boolean; events: boolean })
   callWhole({ trace, rows: PLACE_ROWS, filter: {}, wants: () => true, ...what });
 
 function summed(
-  { trace: { code: { table } } }: OpenedSmall,
+  { trace: { code: { places: table } } }: OpenedSmall,
   { sums, latency, tree }: PtCalls,
 ): string[] {
   const rows = Array.from({ length: table.count }, (_, place) => {
     const { calls, open, time, insns, slowest } = latency.of(place) ?? {};
     return [
-      table.address[place],
+      table.address(place),
       sums.insnsOf[place],
       sums.timeOf[place],
       ...[calls, open, time, insns, slowest?.[0]?.duration],
@@ -84,7 +84,7 @@ function summed(
   const paths = Array.from({ length: tree?.count ?? 0 }, (_, node) => {
     const path: number[] = [];
     for (let at = node; at >= 0; at = tree?.parent[at] ?? -1) {
-      path.unshift(table.address[tree?.place[at] ?? 0] ?? 0);
+      path.unshift(table.address(tree?.place[at] ?? 0));
     }
     return `${tree?.tid[node]}: ${path.join(";")} ${tree?.insns[node]} ${
       tree?.time[node]?.toFixed(3)
@@ -112,14 +112,17 @@ Deno.test("joinCalls: ranges of a trace give the sums and stacks that one thread
   }
 });
 
-function eventLines({ trace: { code: { table } } }: OpenedSmall, events: CallEvents): string[] {
+function eventLines(
+  { trace: { code: { places: table } } }: OpenedSmall,
+  events: CallEvents,
+): string[] {
   return Array.from({ length: events.count }, (_, i) =>
     [
       events.kind[i],
       events.tid[i],
       events.cpu[i],
       events.depth[i],
-      table.address[events.place[i] ?? 0],
+      table.address(events.place[i] ?? 0),
       events.time[i],
       events.duration[i],
       events.insns[i],
@@ -175,7 +178,7 @@ Deno.test("joinList: ranges of a trace give the text that one thread makes", asy
     assertEquals(found?.rows, wanted.split("\n").length - 1, `${parts.rangeBytes}`);
     assertEquals(text, wanted, `${parts.rangeBytes}`);
     // The text has all places of the trace.
-    const { count } = opened.trace.code.table;
+    const { count } = opened.trace.code.places;
     assertEquals([found?.met.length, found?.met.every((is) => is === 1)], [count, true]);
   }
 });

@@ -1,5 +1,5 @@
 import { FlowCache } from "@perfdata/intel-pt";
-import type { SymbolObject } from "@perfdata/symbols/resolver";
+import type { PlacesPart } from "@perfdata/session";
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import { type BufferSurroundings, DecodedBuffer } from "../decode/pt_buffer.ts";
 import { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_counts.ts";
@@ -19,18 +19,6 @@ export interface PtRange {
   readonly bytes: number;
 }
 
-/** New places of a thread since its last part. */
-export interface PlacesFound {
-  /** New objects. */
-  readonly objects: readonly SymbolObject[];
-  /** Number of each place's object in the thread; negative values as in `PtPlaces`. */
-  readonly object: Int32Array<ArrayBuffer>;
-  /** Address of each place. */
-  readonly address: Float64Array<ArrayBuffer>;
-  /** Time of each place's first use in ns. */
-  readonly time: Float64Array<ArrayBuffer>;
-}
-
 /** Result for a range. */
 export interface PtRangePart<Found> {
   /** The range. */
@@ -46,7 +34,7 @@ export interface PtRangePart<Found> {
   /** Last time in ns. */
   readonly time: number;
   /** New places of the thread; `undefined` for the joining thread. */
-  places: PlacesFound | undefined;
+  places: PlacesPart | undefined;
   /** Missing code: path, and reason. */
   readonly missing: readonly (readonly [string, string])[];
   /** The file of the kernel's code. */
@@ -158,18 +146,12 @@ export class PtRangeDecoder<Found> {
   }
 
   /** Returns the places that were added since the last call. */
-  takePlaces(): PlacesFound {
-    const { table, objects } = this.#whole.trace.code;
-    const from = this.#places;
-    const found = {
-      objects: objects.slice(this.#objects),
-      object: table.object.slice(from, table.count) as Int32Array<ArrayBuffer>,
-      address: table.address.slice(from, table.count) as Float64Array<ArrayBuffer>,
-      time: table.time.slice(from, table.count) as Float64Array<ArrayBuffer>,
-    };
-    this.#places = table.count;
-    this.#objects = objects.length;
-    return found;
+  takePlaces(): PlacesPart {
+    const { places } = this.#whole.trace.code;
+    const part = places.part(this.#places, this.#objects);
+    this.#places = places.count;
+    this.#objects = places.objects.length;
+    return part;
   }
 }
 

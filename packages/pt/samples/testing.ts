@@ -56,7 +56,7 @@ export function rowText(
   rows: PtSampleRows,
   row: number,
   origin: number,
-  { trace: { code: { table } } }: Pick<OpenedSmall, "trace">,
+  { trace: { code: { places: table } } }: Pick<OpenedSmall, "trace">,
   texts: readonly string[],
 ): string {
   const { words, time, value } = rows;
@@ -65,8 +65,8 @@ export function rowText(
   const when = time[row] ?? -1;
   const to = address(word("TO_HI"), word("TO_LO"));
   const more = [
-    word("FROM") < 0 ? "" : `at ${table.address[word("FROM")]?.toString(16)}`,
-    word("TO") < 0 ? "" : `to ${table.address[word("TO")]?.toString(16)}`,
+    word("FROM") < 0 ? "" : `at ${table.address(word("FROM")).toString(16)}`,
+    word("TO") < 0 ? "" : `to ${table.address(word("TO")).toString(16)}`,
     word("PAYLOAD_HI") === 0 ? "" : `high ${word("PAYLOAD_HI")}`,
     word("DEPTH") === 0 ? "" : `depth ${word("DEPTH")}`,
     word("IPC_CYCLES") === 0 ? "" : `ipc ${word("IPC_INSNS")}/${word("IPC_CYCLES")}`,

@@ -1,6 +1,5 @@
-import { BRANCH, SampleHistogram, withoutReferenceSymbol } from "@perfdata/session";
-import { floatAt, intAt } from "@perfdata/format/bytes";
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
+import { BRANCH, SampleHistogram } from "@perfdata/session";
+import { intAt } from "@perfdata/format/bytes";
 import { type EventTotal, NodeTable, type SampleKeys } from "@perfdata/profile";
 import type { PtCode, PtThreads } from "@perfdata/pt/code";
 import { IP_FLAG, type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
@@ -78,29 +77,8 @@ export class TraceBranchSamples implements CountedSamples {
 
 /** The places of a trace's code, in the form of an engine's. */
 export function tracePlaces(code: PtCode): CountedCode & CodeToName {
-  const { table, objects } = code;
-  const inKernel = objects.map(({ kind }) => kind === "kernel" || kind === "module");
-  const high = (place: number): number => Math.floor(floatAt(table.address, place) / 2 ** 32) | 0;
   return {
-    places: {
-      count: table.count,
-      mapped: objects.map(({ kind, path }, number) => ({
-        name: kind === "kernel" ? withoutReferenceSymbol(path) : path,
-        kernel: inKernel[number] === true,
-      })),
-      objects,
-      object: (place) => intAt(table.object, place),
-      address: (place) => floatAt(table.address, place),
-      times: table.time,
-      hi: high,
-      lo: (place) => floatAt(table.address, place) % 2 ** 32 | 0,
-      cpumode(place) {
-        const object = intAt(table.object, place);
-        return (object < 0 ? high(place) < 0 : inKernel[object] === true)
-          ? PERF_RECORD_MISC_KERNEL
-          : PERF_RECORD_MISC_USER;
-      },
-    },
+    places: code.places,
     stacks: { count: 0, parent: new Int32Array(0), place: new Int32Array(0) },
   };
 }

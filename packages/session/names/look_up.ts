@@ -108,9 +108,10 @@ export interface LookUpRows {
   /** Address of a row in its object. */
   address(row: number): number;
   /**
-   * Time of its first use in the recording's clock: for generated code whose object has no version.
+   * Time of each row's first use in the recording's clock: for generated code whose object has no
+   * version.
    */
-  time?(row: number): number;
+  readonly times?: Float64Array | undefined;
   /** Called with a row that is found in another object than its own, and the address there. */
   move?(row: number, object: number, address: number): void;
 }
@@ -210,11 +211,10 @@ function tableOf(rows: LookUpRows, first: number): AddressTable {
   const count = rows.count - first;
   const object = new Int32Array(count);
   const address = new Float64Array(count);
-  const times = new Float64Array(count);
+  const times = rows.times?.slice(first, rows.count) ?? new Float64Array(count).fill(Infinity);
   for (let row = 0; row < count; row++) {
     object[row] = rows.object(first + row);
     address[row] = rows.address(first + row);
-    times[row] = rows.time?.(first + row) ?? Infinity;
   }
   const none = new Float64Array(0);
   const uses = new Uint8Array(count).fill(ADDRESS_USE.CALLCHAIN);

@@ -51,6 +51,8 @@ export interface PlacesPart {
   readonly hi: Int32Array<ArrayBuffer>;
   /** Lower half. */
   readonly lo: Int32Array<ArrayBuffer>;
+  /** Time of the first use of each place, if times are kept. */
+  readonly times: Float64Array<ArrayBuffer> | undefined;
 }
 
 /** Memory without a file, whose addresses perf does not change (tools/perf/util/map.c). */
@@ -109,6 +111,14 @@ export class Places {
    * `Needs.addresses`.
    */
   joinsObjects: boolean = false;
+
+  /**
+   * Time of the first use of each place in ns of the recording's clock, for traces. An array, set
+   * before the first look-up, makes them kept.
+   */
+  times: Float64Array<ArrayBuffer> | undefined = undefined;
+  /** Time of the present look-ups, if times are kept. */
+  now: number = Infinity;
 
   /** Finds code of JIT compilers by time; without it, an address has one place at all times. */
   jit: JitRecorded | undefined = undefined;
@@ -258,13 +268,10 @@ export class Places {
       return;
     }
     const { spaces } = machine;
-    const source = spaces.source[map] as number;
-    let object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
-    if (object < 0) {
-      const isKernel = cpumode === PERF_RECORD_MISC_KERNEL ||
-        cpumode === PERF_RECORD_MISC_GUEST_KERNEL;
-      object = this.#addObject(map, source, isKernel);
-    }
+    const object = this.objectOf(
+      map,
+      cpumode === PERF_RECORD_MISC_KERNEL || cpumode === PERF_RECORD_MISC_GUEST_KERNEL,
+    );
     if (this.#jitdumps !== this.#recorded.jitdumpCount) this.#newJitdumps();
     this.#object = object;
     if (this.joinsObjects) {
@@ -298,6 +305,19 @@ export class Places {
     }
     this.#hi = high + (low < 0 ? -1 : low >= 2 ** 32 ? 1 : 0) | 0;
     this.#lo = low | 0;
+  }
+
+  /** The number of the object of a map; the object is added if it is new. */
+  objectOf(map: number, isKernel: boolean): number {
+    const source = this.#machine.spaces.source[map] as number;
+    const object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
+    return object >= 0 ? object : this.#addObject(map, source, isKernel);
+  }
+
+  /** The number of an object that no map has, such as an image of a guest's memory. */
+  addObject(object: SymbolObject): number {
+    const { path: name, buildId } = object;
+    return this.#objectNumber(object, { name, buildId, kernel: false }, ADDRESS_RULE.KEEP);
   }
 
   /** The place of the byte before a place: a return address belongs to the call before it. */
@@ -335,6 +355,10 @@ export class Places {
     this.#objects[place] = object;
     this.#his[place] = hi;
     this.#los[place] = lo;
+    if (this.times !== undefined) {
+      if (place >= this.times.length) this.times = enlarge(this.times, place + 1);
+      this.times[place] = this.now;
+    }
     this.#put(slots, slot, place);
     if (this.count * 2 > mask) this.#rehash();
     return place;
@@ -402,6 +426,7 @@ export class Places {
       object: this.#objects.slice(from, count),
       hi: this.#his.slice(from, count),
       lo: this.#los.slice(from, count),
+      times: this.times?.slice(from, count),
     };
   }
 
@@ -410,23 +435,21 @@ export class Places {
    *
    * @param first Number of the first place of the part, in the other thread.
    * @param numbers Receives numbers here, by place of the other thread.
-   * @param objects Numbers here of all known objects of the other thread, or -1.
+   * @param objects Receives numbers here, by object of the other thread.
    */
   join(part: PlacesPart, first: number, numbers: Int32Array, objects: Int32Array): void {
-    const { firstObject, object, hi, lo } = part;
+    const { firstObject, object, hi, lo, times } = part;
+    for (const [i, described] of part.objects.entries()) {
+      objects[firstObject + i] = this.#objectNumber(
+        described,
+        part.mapped[i] as MappedObject,
+        part.rules[i] as number,
+      );
+    }
     for (let i = 0; i < object.length; i++) {
       const of = object[i] as number;
-      let number = of;
-      if (of >= 0) {
-        number = objects[of] as number;
-        if (number < 0) {
-          number = objects[of] = this.#objectNumber(
-            part.objects[of - firstObject] as SymbolObject,
-            part.mapped[of - firstObject] as MappedObject,
-            part.rules[of - firstObject] as number,
-          );
-        }
-      }
+      const number = of < 0 ? of : objects[of] as number;
+      if (times !== undefined) this.now = times[i] as number;
       numbers[first + i] = this.row(number, hi[i] as number, lo[i] as number);
     }
   }

@@ -1,4 +1,5 @@
 import { enlarge } from "@perfdata/format/bytes";
+import { JoinedPlaces } from "../places/joined_places.ts";
 import type { PlacesPart } from "../places/places.ts";
 import type { StacksPart } from "../stacks/stacks.ts";
 import type { UnwindPart } from "../stacks/unwind_counts.ts";
@@ -65,13 +66,10 @@ export function isShareable(consumer: object): consumer is Shareable {
 
 /** Joins the results of another thread into an engine, stretch by stretch. */
 export class Joiner implements JoinedNumbers {
-  place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
   stack: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
-  /** Number here of each of the thread's objects, or -1. */
-  objects: Int32Array<ArrayBuffer> = new Int32Array(64).fill(-1);
   readonly #engine: Engine;
   readonly #consumer: Shareable;
-  #places = 0;
+  readonly #places = new JoinedPlaces();
 
   /** Joins into an engine and its consumer, after all earlier stretches. */
   constructor(engine: Engine, consumer: Shareable) {
@@ -79,20 +77,22 @@ export class Joiner implements JoinedNumbers {
     this.#consumer = consumer;
   }
 
+  /** Number here of each of the thread's places. */
+  get place(): Int32Array {
+    return this.#places.place;
+  }
+
+  /** Number here of each of the thread's objects. */
+  get objects(): Int32Array {
+    return this.#places.objects;
+  }
+
   /** Joins the next stretch of this thread. */
   join({ places, stacks, collected }: StretchPart): void {
     const { first, parent } = stacks;
-    const object = places.firstObject + places.objects.length;
-    if (object > this.objects.length) {
-      const known = this.objects.length;
-      this.objects = enlarge(this.objects, object).fill(-1, known);
-    }
-    const place = this.#places;
-    this.#places += places.object.length;
+    this.#places.join(this.#engine.places, places);
     const nodes = first + parent.length;
-    if (this.#places > this.place.length) this.place = enlarge(this.place, this.#places);
     if (nodes > this.stack.length) this.stack = enlarge(this.stack, nodes);
-    this.#engine.places.join(places, place, this.place, this.objects);
     this.#engine.stacks.join(stacks, this.place, this.stack);
     this.#consumer.join(collected, this);
   }
