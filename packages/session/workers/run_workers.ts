@@ -44,34 +44,58 @@ export async function readWithWorkers(
 ): Promise<Engine> {
   using pool: BlockPool = new Pool(workers.jobs - 1, workers.start);
   const index = await readIndex(reader, [consumer], options);
+  const stretches = stretchesOf(index, workers, options);
+  const shares = new Shares(stretches, workers.jobs);
+  // Other threads make their history while this one makes its own.
+  begin(pool, index, { stretches, shares, workers, options });
   const engine = engineOf(reader, recorded, described, index);
-  await takeStretches(engine, index, consumer, workers, pool, options);
+  await takeStretches(engine, consumer, { pool, shares, stretches, workers, options });
+  reader.stats = index.stats;
   return engine;
 }
 
-async function takeStretches(
-  engine: Engine,
+/** Threads, and the stretches that they share. */
+interface SharedWork {
+  readonly stretches: readonly (readonly IndexBlock[])[];
+  readonly shares: Shares;
+  readonly workers: Workers;
+  readonly options: EngineOptions;
+}
+
+function stretchesOf(
   index: RecordingIndex,
-  consumer: Shareable & Consumer,
-  { jobs, path, about, keptNodes }: Workers,
-  pool: BlockPool,
-  options: EngineOptions,
-): Promise<void> {
-  const { reader } = engine;
-  const { filter = {}, progress } = options;
+  { jobs }: Workers,
+  { filter = {} }: EngineOptions,
+): IndexBlock[][] {
   const blocks = wantedBlocks(index, filter);
   const size = Math.max(1, Math.min(STRETCH, Math.floor(blocks.length / (4 * jobs))));
   const stretches: IndexBlock[][] = [];
   for (let i = 0; i < blocks.length; i += size) stretches.push(blocks.slice(i, i + size));
-  const shares = new Shares(stretches, jobs);
+  return stretches;
+}
+
+function begin(
+  pool: BlockPool,
+  index: RecordingIndex,
+  { stretches, shares, workers: { path, about, keptNodes }, options: { filter = {} } }: SharedWork,
+): void {
   const task: ThreadTask = { path, about, filter, past: index.historyPart(), keptNodes };
-  const joiners = Array.from({ length: jobs - 1 }, () => new Joiner(engine, consumer));
   pool.begin(task, shares, {
     ahead: AHEAD,
     transfer: ({ number }) => (stretches[number] ?? []).flatMap((block) => [...memoryOf(block)]),
   });
+}
+
+async function takeStretches(
+  engine: Engine,
+  consumer: Shareable & Consumer,
+  { pool, shares, stretches, workers: { jobs }, options }: SharedWork & {
+    readonly pool: BlockPool;
+  },
+): Promise<void> {
+  const joiners = Array.from({ length: jobs - 1 }, () => new Joiner(engine, consumer));
   const pass = await openPass(engine, [consumer], options);
-  const own = new BlockReader(reader);
+  const own = new BlockReader(engine.reader);
   for (const [number, stretch] of stretches.entries()) {
     const thread = shares.takerOf(number);
     if (thread !== undefined) {
@@ -83,12 +107,11 @@ async function takeStretches(
         await own.read(block, (run) => pass.take(run));
         await pool.turn();
       }
-      progress?.(block.to - block.from);
+      options.progress?.(block.to - block.from);
     }
   }
   pass.end();
   for (const [thread, totals] of await pool.totals()) joiners[thread]?.finish(totals);
-  reader.stats = index.stats;
 }
 
 /** Assigns stretches to threads. */
