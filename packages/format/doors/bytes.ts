@@ -14,7 +14,7 @@ export {
 } from "../error.ts";
 export { groupBy, type Settleable, settleable } from "../es2024.ts";
 export { IdMap } from "../header/id_map.ts";
-export { EventLoopTurns } from "../sources/event_loop.ts";
+export { EventLoopTurns, nextTurn } from "../sources/event_loop.ts";
 export { checkMemory, OutOfMemory, watchMemory } from "../sources/memory.ts";
 export {
   type ByteSink,

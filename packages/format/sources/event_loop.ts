@@ -4,6 +4,34 @@ import type { RandomAccessSource } from "./source.ts";
 const HELD_MS = 20;
 
 /**
+ * Waits for a turn of the event loop, in which timers, signals and messages that are due are served.
+ * A message arrives a hundred times sooner than the shortest timer, of 1 ms (4 ms in browsers).
+ *
+ * @example
+ * ```ts
+ * import { nextTurn } from "@perfdata/format/bytes";
+ * import { assertEquals } from "@std/assert";
+ *
+ * let isServed = false;
+ * setTimeout(() => isServed = true, 1);
+ * while (!isServed) await nextTurn();
+ * assertEquals(isServed, true);
+ * ```
+ */
+export function nextTurn(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      // An open port would keep the process alive.
+      port1.close();
+      port2.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
+}
+
+/**
  * Yields to the event loop during long work, so that timers, signals, pages and an `AbortSignal`
  * are served.
  *
@@ -47,7 +75,7 @@ export class EventLoopTurns {
   };
 
   async #waited(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await nextTurn();
     this.#last = performance.now();
     this.#signal?.throwIfAborted();
   }

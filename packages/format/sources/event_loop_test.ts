@@ -1,13 +1,39 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { EventLoopTurns } from "./event_loop.ts";
+import { EventLoopTurns, nextTurn } from "./event_loop.ts";
 import { bytesSource } from "./source.ts";
 
 Deno.test("turn: a timer that is due runs before the work continues", async () => {
   const turns = new EventLoopTurns(undefined, 0);
   let ran = false;
   setTimeout(() => ran = true, 0);
-  for (let i = 0; i < 3 && !ran; i++) await turns.turn();
+  for (let i = 0; i < 1e6 && !ran; i++) await turns.turn();
   assertEquals(ran, true);
+});
+
+Deno.test("nextTurn: messages that were sent before arrive", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const got: number[] = [];
+  port1.onmessage = ({ data }) => void got.push(data);
+  for (let i = 0; i < 10; i++) {
+    port2.postMessage(i);
+    await nextTurn();
+  }
+  await nextTurn();
+  port1.close();
+  assertEquals(got, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+Deno.test("turn: waits for no timer, the shortest of which is 1 ms", async () => {
+  const { setTimeout } = globalThis;
+  const refused = () => {
+    throw new Error("a timer");
+  };
+  globalThis.setTimeout = refused as unknown as typeof setTimeout;
+  try {
+    await new EventLoopTurns(undefined, 0).turn();
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
 });
 
 Deno.test("turn: no turn is due before the time has passed", () => {
@@ -20,7 +46,7 @@ Deno.test("turn: an abort during the turn rejects with its reason", async () => 
   setTimeout(() => controller.abort(new Error("enough")), 0);
   await assertRejects(
     async () => {
-      for (let i = 0; i < 3; i++) await turns.turn();
+      for (let i = 0; i < 1e6; i++) await turns.turn();
     },
     Error,
     "enough",

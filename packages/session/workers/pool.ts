@@ -1,7 +1,6 @@
-import { OutOfMemory, settleable } from "@perfdata/format/bytes";
+import { nextTurn, OutOfMemory, settleable } from "@perfdata/format/bytes";
 import type { ThreadError, ThreadMessage, WorkerThread } from "./thread.ts";
 import { buffersOf } from "./buffers.ts";
-import { Turns } from "./turns.ts";
 
 /** Message to a thread: first the task, then orders, then the end. */
 export type PoolMessage<Task, Order> = { readonly task: Task } | { readonly order: Order } | "end";
@@ -136,7 +135,6 @@ export interface PoolOptions<Order> {
  */
 export class Pool<Task, Order, Found, Totals = undefined> implements Disposable {
   readonly #threads: readonly PoolThread<Order, Totals>[];
-  readonly #turns = new Turns();
   #queue: PoolQueue<Order, Found> | undefined;
   #options: PoolOptions<Order> = {};
   #failure: { readonly error: unknown } | undefined;
@@ -194,7 +192,7 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
    * @throws {Error} If a thread has failed.
    */
   async turn(): Promise<void> {
-    await this.#turns.next();
+    await nextTurn();
     this.deal();
   }
 
@@ -249,7 +247,6 @@ export class Pool<Task, Order, Found, Totals = undefined> implements Disposable 
   /** Ends the threads. */
   [Symbol.dispose](): void {
     for (const { worker } of this.#threads) worker.terminate();
-    this.#turns.end();
   }
 
   #changed(): void {
