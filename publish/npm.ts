@@ -23,6 +23,7 @@ interface Config {
   readonly version: string;
   readonly exports: Readonly<Record<string, string>>;
   readonly workspace: readonly string[];
+  readonly unstable: readonly string[];
   readonly imports: Readonly<Record<string, string>>;
   readonly tasks: Readonly<Record<string, { readonly command: string }>>;
 }
@@ -214,9 +215,9 @@ function writeCommands(out: string, workspace: Config): string {
   for (const name of ["deno.lock", "deno.sql.lock"]) {
     Deno.copyFileSync(new URL(name, root), `${out}/cli/${name}`);
   }
-  const { imports } = workspace;
+  const { imports, unstable } = workspace;
   // What an installation beside it is called must not matter: npm's packages come from Deno's cache.
-  const config = { workspace: workspace.workspace, imports, nodeModulesDir: "none" };
+  const config = { workspace: workspace.workspace, unstable, imports, nodeModulesDir: "none" };
   Deno.writeTextFileSync(`${out}/cli/deno.json`, `${JSON.stringify(config, undefined, 2)}\n`);
 
   const command = workspace.tasks.perfdata?.command ?? "";

@@ -1,35 +1,7 @@
 /** Prints cache lines that CPUs contend for: `deno run c2c FILE`. */
-import { trustLines } from "@perfdata/report/trust";
-import { type RecordedObjects, runEngine, sampleJobs } from "@perfdata/session";
-import { openSource } from "@perfdata/format/files";
-import { PerfDataReader } from "@perfdata/format/records";
-import {
-  cacheLineJson,
-  CacheLines,
-  cacheLineText,
-  COALESCED,
-  CONTENTION,
-} from "@perfdata/report/contention";
-import { jsonLine } from "@perfdata/format/bytes";
-import {
-  aboutAsync,
-  complain,
-  complainAll,
-  Complaints,
-  InputError,
-  oneFile,
-  parseWord,
-  Progress,
-  writeOut,
-} from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { COLOR_FLAG, NUMBER_FLAGS, SYMBOL_FLAGS, VERBOSE_FLAG } from "./shared/flag_sets.ts";
-import type { FlagsOf, Help } from "./shared/flag_table.ts";
-import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./shared/sample_flags.ts";
-import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
-import { whyNoAccesses, whyNothing } from "./shared/nothing.ts";
-import { parseCount, parseJobs, parsePercent } from "./shared/record_flags.ts";
-import { writeTable } from "./shared/styled.ts";
+import type { Help } from "./shared/flag_table.ts";
 
 const HELP: Help = {
   about: "prints cache lines that CPUs contend for, with their code and data",
@@ -47,12 +19,12 @@ columns.
   exit: "0 done; 1 the file is damaged, or has no accesses",
 };
 
-const FLAGS = {
+export const FLAGS = {
   "-d, --display WORD": `the kind of contention: hitm (default; loads of lines that another core
     modified), local or remote (those in the same socket, in another one), peer (loads that
     another core or node answered; the default if there is no hitm, as on Arm)`,
   "-c, --coalesce KEYS": `distinguish accesses to an offset by these (default: iaddr); any of
-    ${COALESCED.join(",")}`,
+    iaddr,dso,pid,tid`,
   "--srcline": "also print source lines of code",
   "--percent-limit P": `only lines with at least P percent of the contention (default: 0.1); 0
     prints also lines without any`,
@@ -65,87 +37,11 @@ const FLAGS = {
   ...COLOR_FLAG,
 } as const;
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { on, value, operands } = flags;
-  const words = Object.keys(CONTENTION) as (keyof typeof CONTENTION)[];
-  const display = value.display === undefined
-    ? undefined
-    : parseWord("display", value.display, words);
-  const coalesced = (value.coalesce ?? "iaddr").split(",")
-    .map((key) => parseWord("coalesce", key, COALESCED));
-  const least = (parsePercent("percent-limit", value["percent-limit"]) ?? 0.1) / 100;
-  const limit = parseCount("limit", value.limit) ?? Infinity;
-  const chosen = {
-    ...flags,
-    value: { ...value, comm: undefined, dso: undefined, symbol: undefined },
-  };
-  const filters = givenFilters(chosen);
-  const name = oneFile(operands);
-  return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`c2c: ${name}`);
-    const source = openSource(name, { interruptible: true });
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const filter = await sampleFilter(chosen, reader);
-    const progress = new Progress("c2c", reader.fileSize);
-    const counts = new CacheLines(coalesced);
-    const jobs = await sampleJobs(parseJobs(value.jobs), reader);
-    const workers = jobs === 1
-      ? undefined
-      : (await import("@perfdata/report/workers")).lineWorkers(name, jobs, {
-        by: coalesced,
-        symbols: symbolOptions(flags),
-      });
-    const resolverFor = (machine: RecordedObjects) =>
-      resolverOf(flags, name, {
-        machine,
-        parameters: false,
-        debugInformation: on.srcline,
-        ...symbolOptions(flags),
-      });
-    const { recorded } = await runEngine(reader, [counts], {
-      filter,
-      jit: ({ recorded }) => resolverFor(recorded),
-      workers,
-      progress: progress.add,
-      diagnostics: complaints.take,
-    });
-    progress.finish();
-    if (!counts.hasAccesses) {
-      if (!choosesSamples(chosen)) {
-        throw new InputError(`${name}: ${await whyNoAccesses(name, "perf c2c record")}`);
-      }
-      complain(
-        `c2c: ${name}: no accesses: ${await whyNothing(name, filters, nameFilters(chosen))}`,
-      );
-      return 1;
-    }
-    const by = display ??
-      (counts.contended("hitm") > 0 || counts.contended("peer") === 0 ? "hitm" : "peer");
-    if (display === undefined && by === "peer") {
-      complain(`c2c: ${name}: no load hit a modified line: lines are those that peers answered`);
-    }
-    const resolver = await resolverFor(recorded);
-    const report = await counts.report(resolver, { by, least, limit, lines: on.srcline });
-    if (on.json) {
-      writeOut(`${jsonLine({ total: report.total, line_count: report.lineCount })}\n`);
-      for (const [i, line] of report.lines.entries()) {
-        writeOut(`${jsonLine(cacheLineJson(line, i))}\n`);
-      }
-    } else writeTable(`${cacheLineText(report, by).join("\n")}\n`);
-    complainAll("c2c", trustLines(report.trust, { verbose: on.verbose, counted: "accesses" }));
-    complaints.finish();
-    if (counts.leftOut > 0) {
-      complain(`c2c: ${name}: ${counts.leftOut} samples left out: they are too short`);
-    }
-    if (report.lines.length === 0) {
-      complain(
-        `c2c: ${name}: none of ${report.lineCount} lines is contended; --percent-limit 0 shows all`,
-      );
-    }
-    return complaints.count > 0 || counts.leftOut > 0 ? 1 : 0;
-  });
-}
-
-export const tool: Command = command({ name: "c2c", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "c2c",
+  help: HELP,
+  flags: FLAGS,
+  job: () => import("./run/c2c.ts"),
+});
 
 if (import.meta.main) await main(tool);

@@ -1,66 +1,34 @@
-// One module, since recordings, tables, profiles of other tools and Intel PT give the same rows.
 /** Prints functions by their share of the samples: `deno run funcs FILE`. */
-import { collect } from "@perfdata/perfdata/collect";
-import { trustLines } from "@perfdata/report/trust";
-import {
-  type Engine,
-  noStacksText,
-  rulingPeriodText,
-  sampleJobs,
-  sharedBuildIdTexts,
-  splitEvents,
-  unwoundText,
-} from "@perfdata/session";
-import {
-  type CollectOptions,
-  DETAIL_SOURCES,
-  functionNames,
-  type ImportedKind,
-  isTimeWeight,
-  type Profile,
-  SampleCollector,
-} from "@perfdata/profile";
-import type { ByteSource } from "@perfdata/format/bytes";
-import { PerfDataReader } from "@perfdata/format/records";
-import {
-  type CountedCode,
-  type CountedSamples,
-  type FunctionOptions,
-  type FunctionTable,
-  functionTable,
-  functionText,
-  sampleKeys,
-} from "@perfdata/report";
-import {
-  aboutAsync,
-  complain,
-  complainAll,
-  Complaints,
-  InputError,
-  Progress,
-  UsageError,
-  writeOut,
-} from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import type { Help } from "./shared/flag_table.ts";
 import {
-  FLAGS,
-  type Flags,
-  implied,
-  type Question,
-  questionOf,
-  RULES,
-} from "./shared/funcs_flags.ts";
-import { choosesSamples, givenFilters, sampleFilter } from "./shared/sample_flags.ts";
-import { resolverOf, symbolOptions } from "./shared/symbol_flags.ts";
-import { reportSwitches } from "./shared/weight.ts";
-import { openInput } from "./shared/open_input.ts";
-import { writeTable } from "./shared/styled.ts";
-import { hasTransforms, transformed } from "./shared/transformed.ts";
-import { complainRounded } from "./shared/periods.ts";
-import { tableFolders } from "./shared/table_folders.ts";
-import { whyNoAccesses, whyNoSamples, whyNothing } from "./shared/nothing.ts";
-import { parseJobs } from "./shared/record_flags.ts";
+  COLOR_FLAG,
+  FOCUS_FLAG,
+  ITRACE_FLAG,
+  JOBS_FLAG,
+  SAMPLE_FLAGS,
+  STITCH_FLAG,
+  SYMBOL_FLAGS,
+  TEMP_FLAG,
+  TRANSFORM_FLAGS,
+  TRANSFORMS,
+  VERBOSE_FLAG,
+  WEIGHT_FLAG,
+} from "./shared/flag_sets.ts";
+import type { FlagName, FlagRule, Help } from "./shared/flag_table.ts";
+
+/** Keys of samples. */
+const SAMPLE_KEYS =
+  "comm,dso,sym,srcline,srcfile,pid,tid,cpu,phys_daddr,local_weight,local_ins_lat," +
+  "local_retire_lat,data_page_size,code_page_size,cgroup,transaction,addr,socket,time," +
+  "trace,parallelism,machine,pmu,symoff,symbol_size,type,typeoff,typecln,weight,ins_lat," +
+  "retire_lat,local_p_stage_cyc,p_stage_cyc";
+/** Keys of the branches of samples. */
+const BRANCH_KEYS =
+  "dso_from,symbol_from,srcline_from,addr_from,dso_to,symbol_to,srcline_to,addr_to," +
+  "mispredict,cycles,in_tx,abort";
+/** Keys of accesses to memory. */
+const MEMORY_KEYS =
+  "mem,snoop,tlb,locked,blocked,region,dso_daddr,symbol_daddr,dcacheline,symbol_iaddr";
 
 const HELP: Help = {
   about: "prints the functions of a perf.data file by their share of each event's period",
@@ -83,412 +51,96 @@ those of perf report --no-children -g none. docs/funcs.md explains the columns.
   exit: "0 done; 1 the file is damaged (what can be read is counted)",
 };
 
-/** The least share of a call chain that the table shows, as in perf. */
-const LEAST_CHAIN = 0.005;
+export const FLAGS = {
+  "--sort KEYS":
+    `group rows by these (default: comm,dso,sym); any of ${SAMPLE_KEYS}; or of branches: ${BRANCH_KEYS}; or of memory: ${MEMORY_KEYS}`,
+  "-b, --branches": `count the branches of branch stacks instead of samples, as perf report -b
+    (default with it: comm,dso_from,symbol_from,symbol_to,cycles)`,
+  "--pt": `count all branches of the Intel PT of the recording; the default of -b if there are no
+    branch stacks`,
+  "--mem": `count accesses to memory, each with its weight, as perf mem report (default with it:
+    mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked)`,
+  "--time-quantum T": "the length of a row of --sort time (default: 100ms)",
+  "--srcline": "also group by source file and line: --sort …,srcline",
+  "--latency": `show the share of the latency first, and sort by it: periods divided by the number
+    of threads that had a CPU, as perf report --latency`,
+  "--parallelism LIST": "only samples taken while this many threads had a CPU: 1-2,8",
+  "--children": "also count callees, from call chains",
+  "--no-inline": `count a sample for the function that the code was inlined into, which is quicker;
+    the default with -b and --mem`,
+  "--inline": "count it for the function that is inlined at its address (the default)",
+  "--csv": "print all rows as CSV",
+  "--json": "print all rows as lines of JSON",
+  "--full-names": "on a terminal, cut long names at their end instead of shortening them",
+  "--limit N": "print at most N rows of each event",
+  "--percent-limit P": "only rows of at least P percent",
+  "-g, --call-graph ORDER": `show the stacks of each row, as perf report -g does: caller (from the
+    start of the thread, with --children from the function down) or callee (up)`,
+  "--event NAMES": "only samples of these events",
+  ...FOCUS_FLAG,
+  ...TRANSFORM_FLAGS,
+  ...WEIGHT_FLAG,
+  ...ITRACE_FLAG,
+  ...JOBS_FLAG,
+  ...SAMPLE_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...STITCH_FLAG,
+  ...VERBOSE_FLAG,
+  ...TEMP_FLAG,
+  ...COLOR_FLAG,
+} as const;
 
-/**
- * The numbers of the events with the names in a list.
- *
- * @throws {InputError} If the recording has no event of a name.
- */
-function eventsCalled(text: string, names: readonly string[], file: string): Set<number> {
-  return new Set(
-    splitEvents(text).flatMap((name) => {
-      const found = names.flatMap((known, number) => known === name ? [number] : []);
-      if (found.length > 0) return found;
-      const there = new Set(names);
-      throw new InputError(
-        `${file}: no event ${name}; there ${there.size > 1 ? "are" : "is"} ${
-          [...there].join(", ")
-        }`,
-      );
-    }),
-  );
-}
+/** Words of the rules for values of flags that no other flag stands for. */
+export type Word = "details" | "sort time" | "times" | "types" | "weighted";
 
-/** The row filters and limits for the table. */
-function wantedOf(question: Question, eventNames: readonly string[]): FunctionOptions {
-  const { name, sort, inline, limit, percent, order, isLatency, named, flags: { on, value } } =
-    question;
-  const { comm, dso, symbol: sym } = named;
-  return {
-    sort,
-    inline,
-    limit,
-    least: percent / 100,
-    ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
-    callees: on.children,
-    latency: isLatency,
-    chains: order !== undefined,
-    ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
-  };
-}
-
-/** Prints the rows of a table, as text, CSV or JSON. */
-async function print(
-  { order, flags: { on } }: Question,
-  { code, counts, table, eventNames }: {
-    readonly code: CountedCode;
-    readonly counts: CountedSamples;
-    readonly table: FunctionTable;
-    readonly eventNames: readonly string[];
+/** Flags and kinds of rows that exclude or need each other. */
+const RULES: readonly FlagRule<FlagName<typeof FLAGS> | Word>[] = [
+  { flag: "itrace", excludes: ["pt"] },
+  { flag: "json", excludes: ["csv"] },
+  { flag: "inline", excludes: ["no-inline"] },
+  { flag: "csv", excludes: ["call-graph"], why: "it has no column for stacks" },
+  { flag: "time-quantum", needs: ["sort time"] },
+  { flag: "pt", needs: ["branches"], why: "branches are counted; perfdata pt prints what ran" },
+  {
+    flag: "branches",
+    excludes: ["mem", "weighted", "children", "call-graph"],
+    why: "branches are counted by themselves",
   },
-): Promise<void> {
-  const { FunctionChains } = order === undefined ? {} : await import("@perfdata/report");
-  const chains = order && FunctionChains && new FunctionChains(code, counts, table, order);
-  const { csvText } = on.csv ? await import("./shared/csv.ts") : {};
-  for (
-    const text of functionText(table, {
-      format: on.json ? "json" : on.csv ? "csv" : "table",
-      eventNames,
-      chains: chains && {
-        lines: (row) => chains.lines(row, LEAST_CHAIN),
-        json: (row) => ({ chains: chains.chains(row) }),
-      },
-      width: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined,
-      fullNames: on["full-names"],
-      csv: (rows) => csvText?.(rows) ?? "",
-    })
-  ) {
-    if (on.json || on.csv) writeOut(text);
-    else writeTable(text);
-  }
-}
-
-/** Prints a table of branches decoded from Intel PT. */
-async function ofTrace(question: Question): Promise<number> {
-  const { name, sort, inline, limit, flags } = question;
-  const { decodeBranches } = await import("./shared/branches_pt.ts");
-  const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report");
-  let counts: CountedSamples | undefined;
-  const { trace, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
-    const samples = new TraceBranchSamples(names, sampleKeys(sort));
-    counts = samples;
-    return (rows) => samples.take(rows);
-  });
-  if (counts === undefined) throw new InputError(`${name}: no Intel PT`);
-  const resolver = await resolverOf(flags, name, {
-    machine: trace.engine.recorded,
-    parameters: false,
-    debugInformation: inline && sort.includes("sym") ||
-      sort.some((key) => key.startsWith("src")),
-  });
-  const eventNames = ["branches"];
-  const places = tracePlaces(trace.code);
-  const table = await functionTable(places, counts, resolver, wantedOf(question, eventNames));
-  await print(question, { code: places, counts, table, eventNames });
-  complainAll(
-    "funcs",
-    trustLines(table.trust, { verbose: flags.on.verbose, counted: "ends of branches" }),
-  );
-  const status = report();
-  const [{ samples } = { samples: 0 }] = counts.totals;
-  if (samples === 0) throw new InputError(`${name}: no branches in its Intel PT`);
-  if (table.rows.length > 0 || limit === 0) return status;
-  complain(`funcs: ${name}: no row is left of ${samples} branches`);
-  return 1;
-}
-
-/** Prints a table of samples from the files that `export parquet` wrote. */
-async function ofTables(question: Question): Promise<number> {
-  const { name, sort, flags } = question;
-  const { tablesProfile } = await import("./shared/profile_of_tables.ts");
-  const timed = sort.includes("cpu");
-  return await ofProfile(question, await tablesProfile(name, flags, { timed }), "tables");
-}
-
-/** Prints a table of a profile that another tool wrote. */
-async function ofImported(
-  question: Question,
-  source: ByteSource,
-  kind: ImportedKind,
-): Promise<number> {
-  const { name, sort, flags } = question;
-  const { importedProfile } = await import("./shared/imported_profile.ts");
-  const how = { timed: sort.includes("cpu"), input: { source, kind } };
-  return await ofProfile(question, await importedProfile("funcs", name, flags, how), "imported");
-}
-
-/** Prints a table of samples after transforms of their stacks. */
-async function ofTransformed(question: Question): Promise<number> {
-  const { name, sort, inline, weight, flags: { on, value } } = question;
-  const { readProfile } = await import("./shared/open_profile.ts");
-  const { profile: read, isWhole } = await readProfile("funcs", name, question.flags, {
-    weight,
-    itrace: value.itrace,
-    timed: sort.includes("cpu"),
-    debugInformation: inline,
-  });
-  const profile = transformed("funcs", name, { on: { ...on, "no-inline": !inline }, value }, read);
-  // Names were filtered before the transforms, as in `tree`.
-  const named = { comm: undefined, dso: undefined, symbol: undefined };
-  const functions = { ...profile.functions, name: functionNames(profile) };
-  const status = await ofProfile(
-    { ...question, named, inline: true },
-    { ...profile, functions },
-    "transformed",
-  );
-  return isWhole ? status : 1;
-}
-
-/** Prints a table of a profile, which has neither data addresses nor data types. */
-async function ofProfile(
-  question: Question,
-  profile: Profile,
-  from: "tables" | "imported" | "transformed",
-): Promise<number> {
-  const { name, sort, limit } = question;
-  const { profileFunctions } = await import("@perfdata/report");
-  const lacking = sort.find((key) =>
-    key === "socket" || key === "cpu"
-      ? key === "socket" || profile.samples.cpu === undefined
-      : (key === "pid" || key === "tid") && profile.threads.pid(0) < 0
-  );
-  if (lacking !== undefined) {
-    throw new UsageError(
-      from === "tables"
-        ? `--sort ${lacking} needs tables of one recording: perfdata sql has all`
-        : from === "transformed"
-        ? `--sort ${lacking}: transformed stacks do not say it`
-        : `--sort ${lacking}: the profile does not say it: ${profile.trust}`,
-    );
-  }
-  const eventNames = profile.events.map(({ name }) => name);
-  const { table, code, counts } = profileFunctions(profile, wantedOf(question, eventNames));
-  await print(question, { code, counts, table, eventNames });
-  if (from !== "transformed") complain(`funcs: ${name}: ${profile.trust}`);
-  if (table.rows.length > 0 || limit === 0) return 0;
-  const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
-  complain(`funcs: ${name}: no row is left of ${samples} samples`);
-  return 1;
-}
-
-/** Prints a table of the samples of a recording. */
-async function ofSamples(question: Question, input: ByteSource): Promise<number> {
-  const {
-    name,
-    sort,
-    keys,
-    branches,
-    memory,
-    types,
-    weight,
-    inline,
-    order,
-    parallelism,
-    quantum,
-    flags,
-  } = question;
-  const { on, value } = flags;
-  const isTime = isTimeWeight(weight);
-  const complaints = new Complaints(`funcs: ${name}`);
-  const itraced = value.itrace === undefined
-    ? undefined
-    : await (await import("./shared/itraced.ts")).itraced("funcs", name, {
-      letters: value.itrace,
-      where: value,
-      opened: input,
-    });
-  const opened = itraced?.source ?? input;
-  // The sample format of context switches is in the feature sections at the end of the file.
-  const isParallel = weight === "latency" || parallelism !== undefined ||
-    keys.details?.columns.includes("parallelism") === true;
-  const source = isTime || isParallel
-    ? await (await import("@perfdata/format/records")).featuresFirst(opened)
-    : opened;
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const filter = await sampleFilter(flags, reader);
-  const progress = new Progress("funcs", reader.fileSize);
-  const lines = inline && (sort.includes("sym") || order !== undefined) ||
-    sort.some((key) => key.startsWith("src"));
-  const how: CollectOptions = {
-    lines,
-    branches,
-    memory,
-    weight,
-    parallelism,
-    ...(isTime ? { filter } : {}),
-    keys: keys.details === undefined || quantum === undefined
-      ? keys
-      : { ...keys, details: { ...keys.details, quantum } },
-    stacks: on.children || order !== undefined,
-  };
-  const counts = new SampleCollector(how);
-  const jobs = isTime || isParallel || itraced !== undefined
-    ? 1
-    : await sampleJobs(parseJobs(value.jobs), reader);
-  const workers = jobs === 1
-    ? undefined
-    : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {
-      collect: how,
-      symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
-    });
-  const { engine, symbols } = await collect(reader, counts, {
-    filter,
-    symbols: ({ recorded }) =>
-      resolverOf(flags, name, {
-        machine: recorded,
-        parameters: false,
-        debugInformation: lines || types,
-      }),
-    stitchLbr: on["stitch-lbr"],
-    workers,
-    progress: progress.add,
-    diagnostics: complaints.take,
-  });
-  progress.finish();
-  if (memory && counts.accesses === 0 && counts.totals.some(({ samples }) => samples > 0)) {
-    throw new InputError(`${name}: ${await whyNoAccesses(name, "perf mem record")}`);
-  }
-  await reportSwitches("funcs", name, counts);
-  const eventNames = isTime ? [weight] : engine.eventNames;
-  const resolver = await symbols();
-  const { dataTypesOf, reportUnknownTypes } = types
-    ? await import("./shared/printed_types.ts")
-    : {};
-  const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
-  const table = await functionTable(engine, counts, resolver, {
-    ...wantedOf(question, eventNames),
-    dataTypes,
-    progress: progress.names,
-  });
-  progress.finish();
-  await print(question, {
-    code: engine,
-    counts,
-    table,
-    eventNames: isTime ? eventNames : table.eventNames,
-  });
-  if (types && table.unknownTypes !== undefined) {
-    reportUnknownTypes?.("funcs", name, table.unknownTypes);
-  }
-  const status = await reportRows(question, { reader, engine, counts, table, complaints });
-  return itraced?.report() === false ? 1 : status;
-}
-
-/** Reports what the rows lack, or why there are no rows. Returns the exit code. */
-async function reportRows(
-  question: Question,
-  { reader, engine, counts, table, complaints }: {
-    readonly reader: PerfDataReader;
-    readonly engine: Engine;
-    readonly counts: SampleCollector;
-    readonly table: FunctionTable;
-    /** Errors found in the recording. */
-    readonly complaints: Complaints;
+  {
+    flag: "mem",
+    excludes: ["weighted", "children", "call-graph"],
+    why: "accesses to memory are counted by themselves",
   },
-): Promise<number> {
-  const { name, sort, branches, limit, percent, parallelism, named, flags } = question;
-  const { on, value } = flags;
-  const filters = givenFilters(flags);
-  for (const column of question.keys.details?.columns ?? []) {
-    if (column === "parallelism" || column === "machine" || column === "pmu") continue;
-    const { types, recordedBy } = DETAIL_SOURCES[column];
-    if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
-    complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);
-  }
-  if (sort.includes("socket") && (counts.sockets ?? []).length === 0) {
-    complain(`funcs: ${name}: the recording does not say which socket a CPU is of`);
-  }
-  complainAll(
-    "funcs",
-    trustLines(table.trust, {
-      verbose: on.verbose,
-      counted: branches ? "ends of branches" : "samples",
-    }),
-  );
-  const stacks = counts.stacks
-    ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
-    : undefined;
-  if (stacks !== undefined) complain(`funcs: ${name}: ${stacks}`);
-  complaints.finish();
-  complainRounded("funcs", name, counts.totals);
-  if (!branches && !isTimeWeight(question.weight)) {
-    for (const [number, { samples, period }] of counts.totals.entries()) {
-      const largest = counts.largest.periods[number] ?? 0;
-      const what = question.memory ? "weight" : "period";
-      const of = { name: engine.eventNames[number] ?? "", samples, period, largest, what } as const;
-      const ruling = rulingPeriodText(of, reader.events.all[number]);
-      if (ruling !== undefined) complain(`funcs: ${name}: ${ruling}`);
-    }
-  }
-  // Without trust, the table shows no symbols, so no symbol can be wrong.
-  if (table.trust !== undefined) {
-    for (const text of sharedBuildIdTexts(engine.places.objects)) {
-      complain(`funcs: ${name}: ${text}`);
-    }
-  }
-  const leftOut = engine.leftOut + counts.leftOut;
-  if (leftOut > 0) {
-    complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);
-  }
-  if (counts.totals.every(({ samples }) => samples === 0)) {
-    const chosen = choosesSamples(flags);
-    if (branches && !chosen) {
-      throw new InputError(`${name}: no samples with branches; perf record -b records them`);
-    }
-    complain(
-      `funcs: ${name}: no samples${
-        chosen ? `: ${await whyNothing(name, filters, named)}` : await whyNoSamples(name)
-      }`,
-    );
-    // A recording without errors may have no samples.
-    return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
-  }
-  if (table.rows.length === 0 && limit > 0) {
-    const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
-    const why = percent > 0 && !choosesSamples(flags)
-      ? `no row has ${percent}%`
-      : parallelism !== undefined && !choosesSamples(flags)
-      ? `none was taken while ${value.parallelism} threads had a CPU`
-      : await whyNothing(name, filters, named);
-    complain(`funcs: ${name}: none of ${samples} samples: ${why}`);
-    return 1;
-  }
-  return complaints.count > 0 ? 1 : 0;
-}
-
-/** Whether the question needs data that only recordings have, not profiles. */
-function needsRecording(
-  { branches, memory, types, weight, keys, parallelism, flags }: Question,
-): boolean {
-  return branches || memory || types || weight !== "period" || keys.details !== undefined ||
-    parallelism !== undefined || flags.value.itrace !== undefined;
-}
-
-async function run(flags: Flags): Promise<number> {
-  const question = questionOf(flags);
-  const { name, branches } = question;
-  if (hasTransforms(flags)) {
-    return await aboutAsync(name, () => ofTransformed(question));
-  }
-  if (tableFolders(name).length > 0) {
-    if (needsRecording(question)) {
-      throw new UsageError(`${name} has tables: only samples are counted`);
-    }
-    return await aboutAsync(name, () => ofTables(question));
-  }
-  return await aboutAsync(name, async () => {
-    const { hasOnlyTracedBranches } = branches ? await import("./shared/branch_exports.ts") : {};
-    const isTraced = hasOnlyTracedBranches !== undefined &&
-      (flags.on.pt || flags.value.itrace === undefined && await hasOnlyTracedBranches(name));
-    if (isTraced) return await ofTrace(question);
-    const { source, kind } = await openInput(name, { interruptible: true });
-    if (kind === undefined) return await ofSamples(question, source);
-    if (needsRecording(question)) {
-      throw new UsageError(`${name} is a profile of another tool: only samples are counted`);
-    }
-    return await ofImported(question, source, kind);
-  });
-}
+  {
+    flag: "types",
+    excludes: ["branches", "children", "call-graph"],
+    why: "types of data are those that samples accessed",
+  },
+  {
+    flag: "latency",
+    excludes: ["weighted", "branches", "mem", "types"],
+    why: "periods of samples are divided",
+  },
+  { flag: "latency", excludes: ["call-graph"], why: "--weight latency shows stacks" },
+  {
+    flag: "parallelism",
+    excludes: ["times", "branches", "mem", "types"],
+    why: "samples are chosen",
+  },
+  { flag: "details", excludes: ["times", "branches"], why: "the key is of samples" },
+  ...TRANSFORMS.map((flag) => ({
+    flag,
+    excludes: ["branches", "mem", "types", "details", "latency", "parallelism", "srcline"],
+    why: "transformed stacks have functions and periods alone",
+  } as const)),
+];
 
 export const tool: Command = command({
   name: "funcs",
   help: HELP,
   flags: FLAGS,
   rules: RULES,
-  implied,
-  run,
+  job: () => import("./run/funcs.ts"),
 });
 
 if (import.meta.main) await main(tool);

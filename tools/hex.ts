@@ -1,23 +1,6 @@
 /** `hex`: prints every byte of a recording with its meaning. */
-import { HEX_SECTIONS, hexText } from "@perfdata/dump";
-import { type ByteSource, isRandomAccess } from "@perfdata/format/bytes";
-import { headerFile, openSource } from "@perfdata/format/files";
-import {
-  about,
-  aboutAsync,
-  colorMode,
-  complain,
-  InputError,
-  oneFile,
-  parseWord,
-  progressOf,
-  writeOut,
-} from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
-import type { FlagsOf, Help } from "./shared/flag_table.ts";
-import { whyNothing } from "./shared/nothing.ts";
-import { given, parseOffset } from "./shared/record_flags.ts";
-import { parseTypes } from "./shared/type_flag.ts";
+import type { Help } from "./shared/flag_table.ts";
 
 const HELP: Help = {
   about: "prints every byte of a perf.data file with the field that it belongs to",
@@ -36,10 +19,7 @@ Lines that begin with !! say what is wrong with the bytes below them.
     byte`,
 };
 
-/** Characters of text that are gathered before each write. */
-const BLOCK = 1 << 16;
-
-const FLAGS = {
+export const FLAGS = {
   "--at OFFSET": "only the line with this byte, marked, and those around it",
   "--context N": "number of lines before and after it (default: 8)",
   "--section NAME": "only header, attrs, ids, data, features or aux",
@@ -50,73 +30,11 @@ const FLAGS = {
   "--color WHEN": "color fields: auto, on a terminal (default), always, never",
 } as const;
 
-async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
-  const file = oneFile(operands);
-  let problems = 0;
-  const options = given({
-    at: parseOffset("at", value.at),
-    context: parseOffset("context", value.context),
-    section: parseWord("section", value.section, HEX_SECTIONS),
-    record: parseOffset("record", value.record),
-    types: parseTypes(value.type),
-    inflate: on.inflate,
-    json: on.json,
-    color: colorMode() === "colors",
-    problem: () => void problems++,
-  });
-  // A recording may be a directory; the file with the header is shown.
-  const source = about(file, () => openSource(headerFile(file)));
-  const size = isRandomAccess(source) ? source.size : undefined;
-  const { add, finish } = progressOf("hex", size);
-  let text = "";
-  let printed = false;
-  await aboutAsync(file, async () => {
-    for await (const lines of hexText(watched(source, add), options)) {
-      text += lines;
-      if (text.length >= BLOCK) {
-        writeOut(text, true);
-        printed = true;
-        text = "";
-      }
-    }
-  });
-  finish();
-  writeOut(text, true);
-  if (!printed && text === "") {
-    const { at, context: _, ...chosen } = value;
-    const flags = Object.entries(chosen).flatMap(([flag, given]) =>
-      given === undefined ? [] : [`--${flag} ${given}`]
-    );
-    if (size === 0 || (flags.length === 0 && at === undefined)) {
-      throw new InputError(`${file}: the file is empty`);
-    }
-    const why = chosen.type !== undefined && flags.length === 1
-      ? await whyNothing(file, { type: chosen.type })
-      : `nothing matches ${flags.join(" and ")}`;
-    complain(`hex: ${file}: nothing to print: ${why}`);
-  }
-  if (problems > 0) {
-    const where = on.json ? 'in members "problems"' : "in lines that begin with !!";
-    complain(`hex: ${file}: ${problems} ${problems === 1 ? "problem" : "problems"}, ${where}`);
-  }
-  return problems > 0 ? 1 : 0;
-}
-
-/** Wraps a source to report the size of each read. */
-function watched(source: ByteSource, add: (bytes: number) => void): ByteSource {
-  const note = (got: number): number => {
-    add(got);
-    return got;
-  };
-  if (isRandomAccess(source)) {
-    return {
-      ...source,
-      readAt: async (into, position) => note(await source.readAt(into, position)),
-    };
-  }
-  return { read: async (into) => note(await source.read(into)) };
-}
-
-export const tool: Command = command({ name: "hex", help: HELP, flags: FLAGS, run });
+export const tool: Command = command({
+  name: "hex",
+  help: HELP,
+  flags: FLAGS,
+  job: () => import("./run/hex.ts"),
+});
 
 if (import.meta.main) await main(tool);

@@ -1,46 +1,14 @@
 /** `script`: prints samples as `perf script` does. */
-import { misleadingLines, remedyText, trustLines, unverifiedLines } from "@perfdata/report/trust";
-import type { ByteSource } from "@perfdata/format/bytes";
-import { PerfDataReader, type PerfEvent } from "@perfdata/format/records";
-import { openSource } from "@perfdata/format/files";
-import { asksFor, parseFields, refuseOfTraces, SCRIPT_FIELDS } from "@perfdata/export/script";
-import { runEngine, textJobs, unwoundText } from "@perfdata/session";
-import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/pt";
-import {
-  aboutAsync,
-  complain,
-  complainAll,
-  Complaints,
-  oneFile,
-  Progress,
-  UsageError,
-  writeOut,
-} from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { PROFILE_FLAGS } from "./shared/flag_sets.ts";
-import type { FlagsOf, Help } from "./shared/flag_table.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  type NameFilters,
-  nameFilters,
-  sampleFilter,
-} from "./shared/sample_flags.ts";
-import { whyNoSamples, whyNothing } from "./shared/nothing.ts";
-import { parseJobs } from "./shared/record_flags.ts";
-import {
-  fieldError,
-  makeScript,
-  reportCode,
-  type ScriptAbout,
-  scriptByWindows,
-  type ScriptMade,
-  wrongField,
-} from "./shared/script_by_windows.ts";
-import { SHOW_FLAGS, shownRecords } from "@perfdata/dump";
+import type { Help } from "./shared/flag_table.ts";
 
-/** Width of the object column in a call trace, as in perf. */
-const OBJECT_WIDTH = 50;
+/** The fields of samples. */
+const FIELDS =
+  "comm,tid,pid,time,cpu,event,trace,ip,sym,symoff,dso,addr,srcline,period,flags,iregs," +
+  "uregs,brstack,brstacksym,brstackoff,brstackinsn,brstackinsnlen,brcntr,data_src,weight," +
+  "ins_lat,retire_lat,phys_addr,data_page_size,code_page_size,bpf-output,misc,tod,insn," +
+  "callindent,ipc,synth";
 
 const HELP: Help = {
   about: "prints samples as perf script does, for programs that read its text",
@@ -57,9 +25,9 @@ perf 6.1, byte for byte where perf is right; docs/script.md says what differs.
   exit: "0 done; 1 the recording is damaged (what can be read is printed)",
 };
 
-const FLAGS = {
+export const FLAGS = {
   "-F, --fields LIST": `the fields to print, or +field,-field to add to or remove from the default
-    ones, out of ${SCRIPT_FIELDS.join(",")}; several times: sw:comm,ip is for software events
+    ones, out of ${FIELDS}; several times: sw:comm,ip is for software events
     alone (hw, sw, trace, raw, break)`,
   "-G, --hide-call-graph": "print no call chains",
   "--ns": "print times with nanoseconds",
@@ -82,199 +50,12 @@ const FLAGS = {
   ...PROFILE_FLAGS,
 } as const;
 
-async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
-  const { on, value, operands } = flags;
-  const traced = traceWish(flags);
-  const text = traced?.fields ?? value.fields;
-  const wish = fieldError(() => text === undefined ? undefined : parseFields(text));
-  const name = oneFile(operands);
-  const shown = shownRecords(on);
-  if (traced !== undefined) {
-    const { ptScript } = await import("./shared/pt_script.ts");
-    return await aboutAsync(name, () => ptScript(name, flags, { ...traced, wish, shown }));
-  }
-  const names = nameFilters(flags);
-  return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`script: ${name}`);
-    const { lookAhead } = await import("./shared/pt_input.ts");
-    const { source, hasIntelPt } = await lookAhead(openSource(name));
-    if (hasIntelPt) {
-      const { ptScript } = await import("./shared/pt_script.ts");
-      const wanted = {
-        ...{ itrace: DEFAULT_ITRACE, wish, shown },
-        ...{ nanoseconds: on.ns, objectWidth: 0 },
-      };
-      return await ptScript(name, flags, wanted, source);
-    }
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const filter = await sampleFilter(flags, reader);
-    fieldError(() => refuseOfTraces(wish));
-    const progress = new Progress("script", reader.fileSize);
-    const about = { name, fields: text, flags, filter };
-    const { script, engine, named: isAsked } = await printed(
-      ...[reader, about, names, progress, complaints] as const,
-    )
-      .catch((error) => {
-        throw wrongField(error);
-      });
-    progress.finish();
-    if (asksFor(wish, "cpu") && !script.fields.some((own) => own.has("cpu"))) {
-      complain(`script: ${name}: its samples have no cpu: perf record --sample-cpu`);
-    }
-    if (script.printed === 0 && script.samples.shown === 0) {
-      if (!isAsked && hasNames(names)) await askNames(source, about, names);
-      const why = choosesSamples(flags)
-        ? `: ${await whyNothing(name, givenFilters(flags), names)}`
-        : script.samples.count > 0
-        ? " have any of these fields"
-        : await whyNoSamples(name);
-      complain(`script: ${name}: no samples${why}`);
-    }
-    reportNames(name, script, on.verbose);
-    complaints.finish();
-    reportTextless(name, script, reader.events.all);
-    const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
-    if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
-    return complaints.count > 0 || (script.printed === 0 && choosesSamples(flags)) ? 1 : 0;
-  });
-}
-
-/** Reports how trustworthy the printed function names are, and which objects have no symbols. */
-function reportNames(
-  name: string,
-  script: ScriptMade["script"],
-  isVerbose: boolean,
-): void {
-  const { fields, samples: rows } = script;
-  const trust = script.trust();
-  if (isVerbose) complainAll("script", trustLines(trust, { verbose: true }));
-  const { all, resolved } = trust;
-  const named = fields.some((own) => own.has("sym"));
-  if (named && !isVerbose) {
-    complainAll("script", misleadingLines(trust));
-    complainAll("script", unverifiedLines(trust));
-  }
-  if (named && all.samples > resolved.samples) {
-    const percent = (part: number) => `${(100 * part / all.samples).toFixed(2)}%`;
-    const causes = [...trust.unresolved].filter(([, { samples }]) => samples > 0)
-      .sort(([, a], [, b]) => b.samples - a.samples)
-      .map(([cause, { samples }]) => `${cause} ${percent(samples)}`);
-    complain(
-      `script: ${name}: ${percent(resolved.samples)} of samples have a function; without: ` +
-        causes.join(", ") + remedyText(trust),
-    );
-  }
-  reportCode(name, script.code);
-  if (rows.unmapped > 0) {
-    const percent = (100 * rows.unmapped / rows.frames).toFixed(2);
-    complain(
-      `script: ${name}: at ${rows.unmapped} of ${rows.frames} addresses in call chains ` +
-        `(${percent}%) nothing was mapped`,
-    );
-  }
-}
-
-/** Reports how many tracepoint samples have no text. */
-function reportTextless(
-  name: string,
-  { fields, samples }: ScriptMade["script"],
-  events: readonly PerfEvent[],
-): void {
-  const textless = samples.countOf((event) =>
-    fields[event]?.has("trace") === true &&
-    samples.traces?.has(events[event] as PerfEvent) !== true
-  );
-  if (textless > 0) {
-    complain(
-      `script: ${name}: ${textless} samples of tracepoints have no text: the recording has no format of theirs`,
-    );
-  }
-}
-
-/** Prints the samples of a recording, in several threads by windows if possible. */
-async function printed(
-  reader: PerfDataReader,
-  about: ScriptAbout,
-  names: NameFilters,
-  progress: Progress,
-  complaints: Complaints,
-): Promise<ScriptMade & { readonly named: boolean }> {
-  const { on, value } = about.flags;
-  const stitchLbr = on["stitch-lbr"];
-  if (!stitchLbr && SHOW_FLAGS.every((flag) => !on[flag])) {
-    const made = await scriptByWindows(reader, about, {
-      jobs: textJobs(parseJobs(value.jobs), reader),
-      write: writeOut,
-      progress: progress.add,
-      diagnostics: complaints.take,
-    });
-    if (made !== undefined) return { ...made, named: false };
-  }
-  const script = await makeScript(reader, about, writeOut, names);
-  const engine = await runEngine(reader, [script], {
-    ...script.options,
-    stitchLbr,
-    progress: progress.add,
-    diagnostics: complaints.take,
-  });
-  return { script, engine, named: true };
-}
-
-function hasNames({ comm, dso, symbol }: NameFilters): boolean {
-  return comm !== undefined || dso !== undefined || symbol !== undefined;
-}
-
-/**
- * Reads all samples again for the name filters of this thread, because only the workers' filters
- * saw them.
- */
-async function askNames(source: ByteSource, about: ScriptAbout, names: NameFilters): Promise<void> {
-  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const script = await makeScript(reader, about, () => {}, names);
-  await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
-}
-
-/** Options for decoding Intel PT; `undefined` if no flag mentions it. */
-function traceWish({ on, value }: FlagsOf<typeof FLAGS>) {
-  const { itrace, fields } = value;
-  const isCall = on["call-trace"] || on["call-ret-trace"];
-  const isInsn = on["insn-trace"];
-  if (itrace === undefined && !isCall && !isInsn) return undefined;
-  const letters = itrace ?? (isInsn ? "i0ns" : on["call-ret-trace"] ? "crewp" : "cewp");
-  const own = isInsn
-    ? "+insn,-event,-period"
-    : isCall
-    ? `-ip,-addr,-event,-period,+callindent${on["call-ret-trace"] ? ",+flags" : ""}`
-    : undefined;
-  const isChange = fields !== undefined && /^[+-]/.test(fields);
-  return {
-    itrace: itraceOf(letters),
-    fields: own === undefined ? fields : isChange ? `${own},${fields}` : fields ?? own,
-    nanoseconds: on.ns || isCall || isInsn,
-    objectWidth: isCall && !on["call-ret-trace"] ? OBJECT_WIDTH : 0,
-  };
-}
-
-/**
- * Parses the letters of `--itrace`.
- *
- * @throws {UsageError} If a letter is unknown.
- */
-function itraceOf(letters: string): ItraceOptions {
-  try {
-    return parseItrace(letters);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new UsageError(`--${error.message}`);
-  }
-}
-
 export const tool: Command = command({
   name: "script",
   help: HELP,
   flags: FLAGS,
   repeated: { fields: " " },
-  run,
+  job: () => import("./run/script.ts"),
 });
 
 if (import.meta.main) await main(tool);

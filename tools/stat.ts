@@ -1,32 +1,7 @@
 /** Prints the counts of `perf stat record`: `deno run stat FILE`. */
-import { openSource } from "@perfdata/format/files";
-import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
-import { jsonLine } from "@perfdata/format/bytes";
-import {
-  analyzeStat,
-  STAT_COLUMNS,
-  STAT_GROUPINGS,
-  statCells,
-  statRow,
-  StatText,
-} from "@perfdata/report/figures";
-import {
-  about,
-  aboutAsync,
-  complain,
-  Complaints,
-  giveUpWriting,
-  oneFile,
-  openOutput,
-  parseWord,
-  Progress,
-  writeOut,
-} from "./shared/cli.ts";
 import { type Command, command, main } from "./shared/command.ts";
 import { FORCE_FLAG } from "./shared/flag_sets.ts";
-import type { FlagsOf, Help } from "./shared/flag_table.ts";
-import { csvText } from "./shared/csv.ts";
-import { writeRow } from "./shared/styled.ts";
+import type { Help } from "./shared/flag_table.ts";
 
 const HELP: Help = {
   about: "prints the counts of perf stat record, as perf stat report does",
@@ -47,7 +22,7 @@ intervals (perf stat record -I), each interval is printed.
   exit: "0 done; 1 the file is damaged, or has no counts",
 };
 
-const FLAGS = {
+export const FLAGS = {
   "--by WHAT":
     `sum up by all, cpu, core, cache, die, socket, node or thread (default: as recorded)`,
   "--json": "print a line of JSON for each count, with all of its metrics",
@@ -57,72 +32,12 @@ const FLAGS = {
   "--color WHEN": "color tables: auto, on a terminal (default), always, never",
 } as const;
 
-async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
-  const by = parseWord("by", value.by, STAT_GROUPINGS);
-  giveUpWriting(value.svg);
-  const name = oneFile(operands);
-  return await aboutAsync(name, async () => {
-    using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
-    const complaints = new Complaints(`stat: ${name}`);
-    const source = await featuresFirst(openSource(name, { interruptible: svg !== undefined }));
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const progress = new Progress("stat", reader.fileSize);
-    const plot = svg === undefined
-      ? undefined
-      : new (await import("@perfdata/report/figures")).StatPlot();
-    const text = new StatText();
-    let isFirst = true;
-    const report = await analyzeStat(reader, {
-      by,
-      progress: progress.add,
-      round: (counts, about) => {
-        plot?.round(counts);
-        if (on.json) {
-          for (const row of counts.rows) writeOut(`${jsonLine(statRow(counts, row))}\n`);
-        } else if (on.csv) {
-          const head = isFirst ? [[...STAT_COLUMNS]] : [];
-          writeOut(csvText([...head, ...counts.rows.flatMap((row) => statCells(counts, row))]));
-        } else for (const line of text.round(counts, about)) writeRow(line);
-        isFirst = false;
-      },
-    });
-    progress.finish();
-    if (svg !== undefined && plot !== undefined) {
-      svg.write(new TextEncoder().encode(plot.svg()));
-      about(value.svg ?? "", () => svg.commit());
-    }
-    complaints.finish();
-    if (report.rounds === 0) {
-      complain(`stat: ${name}: no counts; record with perf stat record`);
-      return 1;
-    }
-    if (report.wanted !== "") {
-      complain(
-        `stat: ${name}: the recording does not say what counts by ${report.wanted} are; ` +
-          `they are by ${report.by}`,
-      );
-    }
-    if (svg !== undefined && report.interval === 0) {
-      complain(
-        `stat: ${name}: there are no intervals to draw; record with perf stat record -I 100`,
-      );
-    }
-    if (report.isCut) {
-      complain(`stat: ${name}: the recording was cut off; the counts are the last ones in it`);
-    }
-    if (report.unknown > 0) {
-      complain(`stat: ${name}: ${report.unknown} counts are of no known event, and left out`);
-    }
-    return complaints.count > 0 || report.isCut || report.unknown > 0 ? 1 : 0;
-  });
-}
-
 export const tool: Command = command({
   name: "stat",
   help: HELP,
   flags: FLAGS,
   rules: [{ flag: "json", excludes: ["csv"] }],
-  run,
+  job: () => import("./run/stat.ts"),
 });
 
 if (import.meta.main) await main(tool);

@@ -1,7 +1,13 @@
 /** The table of flags: a small one with its parser, help and rules; and rules of the commands. */
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { REDACTIONS } from "@perfdata/edit";
+import { SCRIPT_FIELDS } from "@perfdata/export/script";
+import { FORMATS } from "@perfdata/export/tree";
+import { areOfBranches, areOfMemory, SORT_KEYS, type SortKey } from "@perfdata/report";
+import { COALESCED } from "@perfdata/report/contention";
+import { BRANCH_FORMATS } from "../../tools/shared/branch_exports.ts";
 import { UsageError } from "../../tools/shared/cli.ts";
-import { command, parseFlags } from "../../tools/shared/command.ts";
+import { type Command, command, parseFlags } from "../../tools/shared/command.ts";
 import { brokenRule, filled, flagRows, helpText } from "../../tools/shared/flag_table.ts";
 import { entries } from "../../tools/perfdata.ts";
 import { tool } from "../support/tool.ts";
@@ -39,7 +45,7 @@ Notes come after the flags.
     { flag: "words", needs: ["pid", "symbols"], why: "they are theirs" },
   ],
   repeated: { words: " " },
-  run: () => 3,
+  job: () => Promise.resolve({ run: () => 3 }),
 });
 
 Deno.test("flags: a table gives rows of letter, flag, value and text", () => {
@@ -176,3 +182,32 @@ Deno.test("flame: --color is the coloring of the picture, not of the terminal", 
   assertEquals([kind, object].map((out) => out.startsWith("<")), [true, true]);
   assertEquals(kind === object, false);
 });
+
+Deno.test("flags: the words that help texts spell are those of the packages", async () => {
+  const [funcs, script, redact, c2c, exported] = await Promise.all(
+    ["funcs", "script", "redact", "c2c", "export"].map(async (name) =>
+      (await entries.find((entry) => entry.name === name)?.load())?.tool
+    ),
+  );
+  const memory = (key: SortKey) => areOfMemory([key]);
+  const branches = (key: SortKey) => areOfBranches([key]);
+  const samples = (key: SortKey) => !memory(key) && !branches(key);
+  assertEquals(
+    ofFlag(funcs, "sort").split(/; or of (?:branches|memory): |any of /).slice(1),
+    [samples, branches, memory].map((isOf) => SORT_KEYS.filter(isOf).join()),
+  );
+  assertStringIncludes(ofFlag(script, "fields"), ` ${SCRIPT_FIELDS.join()};`);
+  assertStringIncludes(ofFlag(redact, "only"), ` ${REDACTIONS.join()}`);
+  assertStringIncludes(ofFlag(c2c, "coalesce"), ` ${COALESCED.join()}`);
+  const formats = Object.entries(FORMATS).map(([name, { about }]) => [name, about]);
+  const known = [...formats, ...Object.entries(BRANCH_FORMATS)];
+  const written = [...exported?.help.text.matchAll(/^ {6}(\w+) +(.*)$/gm) ?? []]
+    .map(([, name = "", about = ""]) => [name, about]);
+  assertEquals(written.slice(0, known.length), known);
+  assertEquals(exported?.verbs, written.map(([name = ""]) => name));
+});
+
+/** The description of a flag. */
+function ofFlag(tool: Command | undefined, name: string): string {
+  return flagRows(tool?.flags ?? {}).find(({ flag }) => flag === name)?.about ?? "";
+}

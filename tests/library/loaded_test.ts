@@ -1,8 +1,9 @@
 /**
  * Commands load only the modules that a plain question needs; other modules are loaded when an
- * option needs them.
+ * option needs them, and the job itself is not loaded for a help text.
  */
 import { assert, assertEquals } from "@std/assert";
+import { entries } from "../../tools/perfdata.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -47,13 +48,23 @@ function sumOf(modules: ReadonlyMap<string, number>): number {
   return modules.values().reduce((sum, size) => sum + size, 0);
 }
 
+Deno.test("help: no command loads its job or an engine", () => {
+  for (const { name } of entries) {
+    const modules = [...loaded(name.replaceAll("-", "_")).keys()];
+    assert(modules.includes("tools/shared/flag_table.ts"), name);
+    const others = modules.filter((module) => !/^(tools|packages\/format|npm:)\b/.test(module));
+    assertEquals([...others, ...modules.filter((module) => module.includes("/run/"))], [], name);
+    assert(modules.length <= 55, `${name}: ${modules.length} modules`);
+  }
+});
+
 /** Modules that only some questions need. */
 const RARE =
   /^packages\/(symbols\/(dwarf|cfi|mod\.ts)|user-records\/mod|dump|intel-pt|tables|edit|export|session\/auxtrace)/;
 const PLAIN = /^packages\/symbols\/cfi\/walk_end\.ts$/;
 
 Deno.test("funcs: a plain question loads no modules for debug information, unwinding and rare records", () => {
-  const modules = loaded("funcs");
+  const modules = loaded("run/funcs");
   const rare = [...modules.keys()].filter((name) => RARE.test(name) && !PLAIN.test(name));
   console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
   assertEquals(rare, []);
@@ -65,7 +76,7 @@ Deno.test("funcs: a plain question loads no modules for debug information, unwin
 const RARE_OF_PT = /^packages\/(symbols\/dwarf\/(dwarf_context|unit)\.ts|export|dump|edit|tables)/;
 
 Deno.test("pt: does not load modules for debug information, exports and text of records", () => {
-  const modules = loaded("pt");
+  const modules = loaded("run/pt");
   console.log(`${modules.size} modules, ${Math.round(sumOf(modules) / 1000)} KB`);
   assertEquals([...modules.keys()].filter((name) => RARE_OF_PT.test(name)), []);
   assert(modules.size > 100, "too little was looked at");

@@ -60,10 +60,21 @@ export interface Command {
   run(args: readonly string[]): number | Promise<number>;
 }
 
+/** The module `tools/run/NAME.ts` of a command. */
+interface Job<T extends FlagTable, W extends string> {
+  /** Does the job and returns the exit code. */
+  run(flags: FlagsOf<T>): number | Promise<number>;
+  /**
+   * Flags, and words of the rules, that values of flags imply, each with the flag and value as
+   * typed: `--sort mem` implies `--mem`.
+   */
+  implied?(flags: FlagsOf<T>): Readonly<Partial<Record<FlagName<T> | W, string | undefined>>>;
+}
+
 /**
- * Creates a command that also answers `--help`.
+ * Creates a command that also answers `--help`, for which its job is not loaded.
  *
- * @param parts Name, help, flags, and the function that does the job and returns the exit code.
+ * @param parts Name, help, flags, and the module of the job.
  */
 export function command<const T extends FlagTable, W extends string = never>(parts: {
   readonly name: string;
@@ -71,29 +82,23 @@ export function command<const T extends FlagTable, W extends string = never>(par
   readonly flags: T;
   /** Rules for flags that exclude or need others. */
   readonly rules?: readonly FlagRule<FlagName<T> | W>[];
-  /**
-   * Flags, and words of the rules, that values of flags imply, each with the flag and value as
-   * typed: `--sort mem` implies `--mem`.
-   */
-  readonly implied?: (
-    flags: FlagsOf<T>,
-  ) => Readonly<Partial<Record<FlagName<T> | W, string | undefined>>>;
   readonly repeated?: Readonly<Partial<Record<FlagName<T>, string>>>;
   readonly verbs?: readonly string[];
-  readonly run: (flags: FlagsOf<T>) => number | Promise<number>;
+  readonly job: () => Promise<Job<T, W>>;
 }): Command {
-  const { rules = [], implied, run, ...described } = parts;
+  const { rules = [], job, ...described } = parts;
   const readsFile = parts.help.usage.some((usage) => usage.includes("[FILE]"));
   const flags = { ...parts.flags, ...readsFile ? INPUT : {}, ...EVERYWHERE };
   const made = { ...described, flags };
   return {
     ...made,
-    run(args) {
+    async run(args) {
       const given = parseFlags(args, made);
       if (given.on.help) {
         writeOut(helpText(made));
         return 0;
       }
+      const { run, implied } = await job();
       const texts = implied?.(given as FlagsOf<T>) ?? {};
       const names = givenNames(given);
       for (const [name, text] of Object.entries(texts)) if (text !== undefined) names.add(name);
@@ -101,7 +106,7 @@ export function command<const T extends FlagTable, W extends string = never>(par
       if (broken !== undefined) throw new UsageError(broken);
       const { input, ...value } = given.value;
       const operands = input === undefined ? given.operands : [...given.operands, input];
-      return run({ ...given, value, operands } as FlagsOf<T>);
+      return await run({ ...given, value, operands } as FlagsOf<T>);
     },
   };
 }

@@ -10,7 +10,7 @@ export interface FormatOptions extends FoldedOptions {
   readonly durations?: boolean;
 }
 
-/** A file format of other tools. An entry in {@linkcode FORMATS} is enough to add one. */
+/** A file format of other tools. {@linkcode FORMATS} has an entry for each. */
 export interface ProfileFormat {
   /** The programs that read it. */
   readonly about: string;
