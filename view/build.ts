@@ -1,6 +1,6 @@
 // Uses Deno
 /**
- * Bundles this folder into `packages/export/page/page_asset.ts`: the parts of the page that
+ * Bundles this folder into `packages/page/page_asset.ts`: the parts of the page that
  * `perfdata view` serves and `view -o`, `flame` and `diff` write. `--check` exits with 1 if that file is not up to
  * date. `--page FOLDER` writes the page that opens files by itself, to be put on a web server or
  * opened from disk.
@@ -11,7 +11,7 @@ import { type PageParts, pageText } from "@perfdata/export/tree";
 import { sideEffectsOf } from "../publish/side_effects.ts";
 
 const root = new URL("../", import.meta.url);
-const TARGET = new URL("packages/export/page/page_asset.ts", root);
+const TARGET = new URL("packages/page/page_asset.ts", root);
 
 /**
  * Copies the modules into a folder where each package says what a bundler may leave out: all modules of which nothing
@@ -71,7 +71,7 @@ export async function viewParts(worker: "report" | "files"): Promise<PageParts |
 export async function viewAsset(): Promise<string | undefined> {
   const parts = await viewParts("report");
   if (parts === undefined) return undefined;
-  return `${MADE}import type { PageParts } from "./page_text.ts";\n\n` +
+  return `${MADE}import type { PageParts } from "@perfdata/export/tree";\n\n` +
     `/** The parts of the page, with the worker that reads no recording by itself. */\n` +
     `export const VIEW_PARTS: PageParts = ${JSON.stringify(parts, undefined, 2)};\n`;
 }

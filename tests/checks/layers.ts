@@ -16,6 +16,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ["profile"],
   ["dump", "report", "export", "edit", "tables"],
   ["perfdata"],
+  // Built from view/, which imports the others.
+  ["page"],
 ];
 
 const layerOf = new Map(LAYERS.flatMap((names, layer) => names.map((name) => [name, layer])));

@@ -11,7 +11,7 @@ import type { Page } from "npm:playwright-core@1.65.1";
 import { noBrowser, type PageReport, withPage } from "../../packages/export/browser_testing.ts";
 import { HOSTILE_NAMES, plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { pageText, reportText, viewProfile } from "@perfdata/export/tree";
-import { VIEW_PARTS } from "@perfdata/export/page";
+import { VIEW_PARTS } from "@perfdata/page";
 import { viewAsset, viewParts } from "../../view/build.ts";
 import { RecordingService } from "../../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../../view/server/server.ts";

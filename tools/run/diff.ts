@@ -268,12 +268,12 @@ async function writeFlame(
   after: readonly Profile[],
   event: string,
 ): Promise<void> {
-  const { flameData } = await import("@perfdata/export/tree");
+  const { flameData, flamePage, flameSvg } = await import("@perfdata/export/tree");
   const data = flameData([...before, ...after], { base: before.length });
   const number = data.events.findIndex(({ name }) => name === event);
   const text = output.endsWith(".svg")
-    ? (await import("@perfdata/export/tree")).flameSvg(data, { selection: { event: number } })
-    : await (await import("@perfdata/export/tree")).flamePage(data);
+    ? flameSvg(data, { selection: { event: number } })
+    : await flamePage(data, (await import("@perfdata/page")).VIEW_PARTS);
   const bytes = await writeChunks(output, force, [new TextEncoder().encode(text)]);
   if (output !== "-") complain(`diff: ${output}: ${bytes} bytes`);
 }

@@ -61,7 +61,7 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
           order: on.callers ? "callers" : "merged",
         },
       })
-      : await flamePage(data);
+      : await flamePage(data, (await import("@perfdata/page")).VIEW_PARTS);
     const bytes = await writeChunks(output, on.force, [new TextEncoder().encode(text)]);
     if (output !== "-") complain(`flame: ${output}: ${bytes} bytes`);
     return isWhole ? 0 : 1;

@@ -2,7 +2,7 @@
 import { EventLoopTurns, isRandomAccess } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
 import { type ProfileWeight, shownEvents } from "@perfdata/profile";
-import { VIEW_PARTS } from "@perfdata/export/page";
+import { VIEW_PARTS } from "@perfdata/page";
 import { pageText, reportText, type ViewProfile, viewProfile } from "@perfdata/export/tree";
 import { CodeService, recordedCode } from "../../view/recording/code_service.ts";
 import { reportCode } from "../../view/recording/report_code.ts";

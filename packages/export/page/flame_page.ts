@@ -2,8 +2,7 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 import { type ProfileObject, ranks } from "@perfdata/profile";
 import type { FlameData, FlameRows } from "../flame/flame_data.ts";
 import { flameFunctionName, percentage } from "../flame/flame_text.ts";
-import { VIEW_PARTS } from "./page_asset.ts";
-import { reportText } from "./page_text.ts";
+import { type PageParts, reportText } from "./page_text.ts";
 import { inDepthFirstOrder, type ViewProfile } from "./view_profile.ts";
 
 /**
@@ -14,21 +13,22 @@ import { inDepthFirstOrder, type ViewProfile } from "./view_profile.ts";
  * @example
  * ```ts
  * import { flameData, flamePage } from "@perfdata/export/tree";
+ * import { VIEW_PARTS } from "@perfdata/page";
  * import { ProfileBuilder } from "@perfdata/profile";
  * import { assert } from "@std/assert";
  *
  * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
  * const main = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));
  * builder.sample({ stack: main, event: 0, thread: builder.thread(7, 7, "demo"), period: 500 });
- * const page = await flamePage(flameData([builder.profile()]));
+ * const page = await flamePage(flameData([builder.profile()]), VIEW_PARTS);
  * assert(page.startsWith("<!DOCTYPE html>"));
  * ```
  */
-export async function flamePage(data: FlameData): Promise<string> {
+export async function flamePage(data: FlameData, parts: PageParts): Promise<string> {
   const isComparison = data.sides.length > 1;
   const last = data.sides.length - 1;
   return await reportText(
-    VIEW_PARTS,
+    parts,
     { profile: slicedProfile(data, last), base: isComparison ? slicedProfile(data, 0) : undefined },
     isComparison ? "view=compare&graph=1" : "view=flame&root=process",
   );

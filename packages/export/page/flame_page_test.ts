@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
 import type { Page } from "npm:playwright-core@1.65.1";
-import { viewAsset } from "../../../view/build.ts";
+import { VIEW_PARTS } from "@perfdata/page";
 import { noBrowser, withPage } from "../browser_testing.ts";
 import { flameData } from "../flame/flame_data.ts";
 import {
@@ -12,9 +12,8 @@ import {
   profileOf,
   withFile,
 } from "../testing.ts";
-import { ignored, skipped } from "../../../tests/support/ignored.ts";
+import { ignored } from "../../../tests/support/ignored.ts";
 import { flamePage } from "./flame_page.ts";
-import { VIEW_PARTS } from "./page_asset.ts";
 
 const SAMPLES = plainSamples(6000, 5);
 const DATA = flameData([profileOf(SAMPLES)]);
@@ -45,19 +44,8 @@ function paths(make: (sample: PlainSample) => readonly string[]): Map<string, nu
   return sums;
 }
 
-Deno.test("page_asset.ts: the parts are built from view/", async (t) => {
-  const made = await viewAsset();
-  if (made === undefined) {
-    await skipped(t, "deno bundle does not work here");
-    return;
-  }
-  const [, text] = /= (\{[^]*\});\n$/.exec(made) ?? [];
-  assertEquals(Object.keys(JSON.parse(text ?? "{}")), Object.keys(VIEW_PARTS));
-  assert(text === JSON.stringify(VIEW_PARTS, undefined, 2), "run: deno run -A view/build.ts");
-});
-
 Deno.test("flamePage: no script runs but the page's own", async () => {
-  const page = await flamePage(flameData([profileOf(plainSamples(50, 3))]));
+  const page = await flamePage(flameData([profileOf(plainSamples(50, 3))]), VIEW_PARTS);
   const [, policy = ""] = /Content-Security-Policy"\s+content="([^"]*)"/.exec(page) ?? [];
   const [, script = ""] = /<script type="module">([^]*?)<\/script>/.exec(page) ?? [];
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(script));
@@ -124,7 +112,7 @@ Deno.test(
   ignored(BROWSER),
   async () => {
     const all = period(() => true);
-    await openPage(await flamePage(DATA), async (page) => {
+    await openPage(await flamePage(DATA, VIEW_PARTS), async (page) => {
       assertEquals(
         await page.evaluate("[perfdata.state.view, perfdata.state.root]"),
         ["flame", "process"],
@@ -210,7 +198,7 @@ Deno.test("flamePage: hostile names are shown as text", ignored(BROWSER), async 
     ...DATA,
     title: HOSTILE_NAMES[0] as string,
     sides: [HOSTILE_NAMES[0] as string],
-  });
+  }, VIEW_PARTS);
   await openPage(html, async (page) => {
     assertEquals(await page.evaluate("document.querySelectorAll('img, iframe').length"), 0);
     assertEquals(await page.evaluate("document.scripts.length"), 3);
@@ -236,7 +224,7 @@ Deno.test("flamePage: a comparison has each box's change", ignored(BROWSER), asy
   const sum = (samples: readonly PlainSample[], keep: (sample: PlainSample) => boolean) =>
     samples.filter((sample) => sample.event === 0 && keep(sample))
       .reduce((all, { period }) => all + period, 0);
-  await openPage(await flamePage(data), async (page) => {
+  await openPage(await flamePage(data, VIEW_PARTS), async (page) => {
     await until(page, "perfdata.open.comparison !== undefined");
     const [sums, other, added, base] = await page.evaluate(`(async () => {
       const query = { direction: "up", zoom: [], least: 0 };

@@ -1,0 +1,17 @@
+/**
+ * The page that shows a recording, as data: what `pageText`, `reportText` and `flamePage` of
+ * `@perfdata/export/tree` make a file of.
+ *
+ * @example
+ * ```ts
+ * import { reportText } from "@perfdata/export/tree";
+ * import { VIEW_PARTS } from "@perfdata/page";
+ * import { assert } from "@std/assert";
+ *
+ * const page = await reportText(VIEW_PARTS, { profile: undefined });
+ * assert(page.startsWith("<!DOCTYPE html>"));
+ * ```
+ *
+ * @module
+ */
+export { VIEW_PARTS } from "./page_asset.ts";
