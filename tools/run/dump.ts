@@ -17,7 +17,7 @@ import {
 import { parseNumbers } from "../shared/sample_flags.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { whyNothing } from "../shared/nothing.ts";
-import { given, parseCount, parseJobs, parseOffset } from "../shared/record_flags.ts";
+import { parseCount, parseJobs, parseOffset } from "../shared/record_flags.ts";
 import { resolveTime, textJobs, type TimeRange } from "@perfdata/session";
 import { parseTime, sampleSpan } from "../shared/time_flag.ts";
 import type { FLAGS } from "../dump.ts";
@@ -45,16 +45,14 @@ function requestOf({ on, value, operands }: FlagsOf<typeof FLAGS>): Request {
     hex: !on["no-hex"],
     aux: !on["no-aux"],
     fileOffsets: on["file-offsets"],
-    ...given({
-      order: parseWord("order", value.order, ["time", "file"]),
-      types: value.type === undefined ? undefined : parseTypes(value.type),
-      cpus: value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu),
-      pids: value.pid === undefined ? undefined : parseNumbers("pid", value.pid),
-      tids: value.tid === undefined ? undefined : parseNumbers("tid", value.tid),
-      range: value.time === undefined ? undefined : parseTime(value.time),
-      from: parseOffset("from", value.from),
-      limit: parseCount("limit", value.limit),
-    }),
+    order: parseWord("order", value.order, ["time", "file"]),
+    types: value.type === undefined ? undefined : parseTypes(value.type),
+    cpus: value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu),
+    pids: value.pid === undefined ? undefined : parseNumbers("pid", value.pid),
+    tids: value.tid === undefined ? undefined : parseNumbers("tid", value.tid),
+    range: value.time === undefined ? undefined : parseTime(value.time),
+    from: parseOffset("from", value.from),
+    limit: parseCount("limit", value.limit),
   };
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { whyNothing } from "../shared/nothing.ts";
-import { given, parseOffset } from "../shared/record_flags.ts";
+import { parseOffset } from "../shared/record_flags.ts";
 import { parseTypes } from "../shared/type_flag.ts";
 import type { FLAGS } from "../hex.ts";
 
@@ -25,7 +25,7 @@ const BLOCK = 1 << 16;
 export async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const file = oneFile(operands);
   let problems = 0;
-  const options = given({
+  const options = {
     at: parseOffset("at", value.at),
     context: parseOffset("context", value.context),
     section: parseWord("section", value.section, HEX_SECTIONS),
@@ -35,7 +35,7 @@ export async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promi
     json: on.json,
     color: colorMode() === "colors",
     problem: () => void problems++,
-  });
+  };
   // A recording may be a directory; the file with the header is shown.
   const source = about(file, () => openSource(headerFile(file)));
   const size = isRandomAccess(source) ? source.size : undefined;

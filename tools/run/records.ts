@@ -23,7 +23,7 @@ import {
   sampleFilter,
 } from "../shared/sample_flags.ts";
 import { whyNothing } from "../shared/nothing.ts";
-import { given, parseCount, parseJobs, parseOffset } from "../shared/record_flags.ts";
+import { parseCount, parseJobs, parseOffset } from "../shared/record_flags.ts";
 import { textJobs } from "@perfdata/session";
 import { parseTypes } from "../shared/type_flag.ts";
 import type { FLAGS } from "../records.ts";
@@ -68,7 +68,7 @@ export async function run(flags: RecordsFlags): Promise<number> {
     event: value.event === undefined ? undefined : parseNames("event", value.event),
   };
   const complaints = new Complaints(`records: ${file}`);
-  const options = given({
+  const options = {
     format: on.csv ? "csv" as const : "ndjson" as const,
     order: parseWord("order", value.order, ["file", "time"]),
     u64: parseWord("u64", value.u64, ["number", "string"]),
@@ -79,7 +79,7 @@ export async function run(flags: RecordsFlags): Promise<number> {
     inflate: !on["no-inflate"],
     stitchLbr: on["stitch-lbr"],
     fields: on.fields,
-  });
+  };
   const source = about(file, () => openSource(file));
   const reader = await aboutAsync(
     file,
@@ -97,17 +97,15 @@ export async function run(flags: RecordsFlags): Promise<number> {
   using looked = symbols === "" ? lookUps?.names : undefined;
   const isChosen = choosesSamples(flags) || value.event !== undefined;
   const filter = isChosen
-    ? given({ ...names, ...await aboutAsync(file, () => sampleFilter(flags, reader)) })
+    ? { ...names, ...await aboutAsync(file, () => sampleFilter(flags, reader)) }
     : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
   const { engine, count, cut } = await recordsFile(reader, file, textJobs(jobs, reader), {
     ...options,
-    ...given({
-      filter,
-      symbols: bundled ?? looked,
-      unwind: on.unwind ? lookUps?.resolverFor : undefined,
-      jit: looked === undefined ? undefined : lookUps?.resolverFor,
-    }),
+    filter,
+    symbols: bundled ?? looked,
+    unwind: on.unwind ? lookUps?.resolverFor : undefined,
+    jit: looked === undefined ? undefined : lookUps?.resolverFor,
     progress: add,
   }).finally(finish);
   complaints.finish();

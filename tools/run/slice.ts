@@ -28,7 +28,6 @@ import { share, summary, writeRecording } from "../shared/edited_file.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { givenFilters, nameFilters, parseNames } from "../shared/sample_flags.ts";
 import { chosenSamples, looks, type Opened, openTwice } from "../shared/chosen.ts";
-import { given } from "../shared/record_flags.ts";
 import { whyNothing } from "../shared/nothing.ts";
 import type { FLAGS } from "../slice.ts";
 
@@ -48,11 +47,12 @@ export async function run(flags: SliceFlags): Promise<number> {
     const names = nameFilters(flags);
     // The first pass is silent: the copy reports the same errors.
     complaints.muted = true;
-    const filter: SliceFilter = given({
+    const filter: SliceFilter = {
       ...await chosenSamples(flags, name, reader, names, on["in-stack"]),
       events: value.event === undefined ? undefined : await chosenEvents(value.event, name, reader),
-    });
-    const isWhole = Object.keys(filter).length === 0 && every === undefined;
+      sampleEvery: every === undefined ? undefined : Number(every),
+    };
+    const isWhole = Object.values(filter).every((wanted) => wanted === undefined);
     const cut = await auxPlan(opened, filter);
     // The off-CPU event changes the meaning of samples and is known by its name. A pipe has names
     // only after its attrs.
@@ -62,8 +62,7 @@ export async function run(flags: SliceFlags): Promise<number> {
     complaints.muted = false;
     const edit = new Slice(reader, {
       ...filter,
-      ...(cut === undefined || "reason" in cut ? {} : { aux: cut }),
-      ...(every === undefined ? {} : { sampleEvery: Number(every) }),
+      aux: cut === undefined || "reason" in cut ? undefined : cut,
     });
     await writeRecording("slice", flags, async ({ output, sink, isPipe, path }) => {
       const progress = new Progress("slice", reader.fileSize);

@@ -57,10 +57,3 @@ export function parseJobs(text: string | undefined): number | undefined {
   }
   return jobs;
 }
-
-/** Removes members that are `undefined`. */
-export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as { [K in keyof T]: Exclude<T[K], undefined> };
-}
