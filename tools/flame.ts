@@ -33,7 +33,7 @@ timeline; ? lists the keys. docs/flame.md says more.
 export const FLAGS = {
   "-o, --output FILE": "where it goes; - is standard output; NAME.svg is a picture",
   ...FORCE_FLAG,
-  "--svg": "a picture (SVG) that needs no script",
+  "--svg": "a picture (SVG); in a browser, a click zooms and Ctrl-F searches",
   "--event NAME": "picture: the samples of this event (default: that with most)",
   "--root WORD": "picture: the first row is the process (default), thread or none",
   "--color WORD": "picture: colors say the object (default) or the kind",

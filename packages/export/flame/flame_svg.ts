@@ -3,6 +3,7 @@ import { shortName } from "@perfdata/profile";
 import { changeColor, functionColors, PLAIN_COLOR, shareChange } from "./flame_colors.ts";
 import type { FlameColoring } from "./flame_colors.ts";
 import type { FlameData } from "./flame_data.ts";
+import { FLAME_SCRIPT } from "./flame_script.ts";
 import { boxFacts, boxName, percentage } from "./flame_text.ts";
 import { type FlameSelection, flameTree } from "./flame_tree.ts";
 
@@ -23,8 +24,12 @@ const HEAD = 26;
 const FOOT = 22;
 const CHARACTER = 6.6;
 
+/** Pixels below which a box is not drawn. */
+const LEAST = 0.1;
+
 /**
- * A flame graph as a picture without a script. Boxes narrower than half a pixel are not drawn.
+ * A flame graph as a picture. Where scripts run, as in a browser, a click zooms and Ctrl-F searches.
+ * Boxes narrower than a tenth of a pixel are not drawn.
  *
  * A box's title has the text of the page's tooltip.
  */
@@ -60,7 +65,7 @@ export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string
   let left = 0;
   for (let box = 0; box < tree.length; box++) {
     const w = floatAt(tree.width, box) * width;
-    if (w < 0.5) {
+    if (w < LEAST) {
       left++;
       continue;
     }
@@ -78,8 +83,10 @@ export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string
     const shown = room < 3 ? "" : shortName(label, room);
     const facts = [label, ...boxFacts(data, tree, box, selection.event)].join("\n");
     parts.push(
-      `<g><title>${escaped(facts)}</title><rect x="${x.toFixed(2)}" y="${y}" width="${
-        Math.max(0.5, w - 0.5).toFixed(2)
+      `<g data-x="${x.toFixed(3)}" data-width="${w.toFixed(3)}" data-row="${row}"><title>${
+        escaped(facts)
+      }</title><rect x="${x.toFixed(2)}" y="${y}" width="${
+        Math.max(LEAST, w - 0.5).toFixed(2)
       }" height="${ROW - 1}" rx="1" fill="${fill}"/>` +
         (shown === ""
           ? ""
@@ -89,9 +96,10 @@ export function flameSvg(data: FlameData, options: FlameSvgOptions = {}): string
   }
   const foot = [
     data.trust,
-    left > 0 ? `${left} boxes of less than ${percentage(0.5 / width)} are not drawn` : "",
+    left > 0 ? `${left} boxes of less than ${percentage(LEAST / width)} are not drawn` : "",
   ].filter((text) => text !== "").join(" · ");
-  parts.push(`<text x="6" y="${height - 7}" fill="#444">${escaped(foot)}</text>`, "</svg>\n");
+  parts.push(`<text x="6" y="${height - 7}" fill="#444">${escaped(foot)}</text>`);
+  parts.push(`<script><![CDATA[${FLAME_SCRIPT}]]></script>`, "</svg>\n");
   return parts.join("\n");
 }
 

@@ -103,7 +103,7 @@ Deno.test("flameSvg: the picture is valid XML for any names", ignored(BROWSER), 
         assertEquals([errors, requests], [[], []]);
         return await page.evaluate(`[
         document.documentElement.tagName,
-        document.querySelectorAll("script, img, parsererror").length,
+        document.querySelectorAll("script:not(svg > script:last-of-type), img, parsererror").length,
         [...document.querySelectorAll("g > title")].map((title) => title.textContent),
       ]`) as [string, number, string[]];
       }),
@@ -115,6 +115,88 @@ Deno.test("flameSvg: the picture is valid XML for any names", ignored(BROWSER), 
   const expected = period(({ thread }) => thread[0] === "x") / all * 100;
   assert(own.includes(`${expected.toFixed(2)}% of all`), own);
 });
+
+Deno.test(
+  "flameSvg in a browser: a click zooms to a box, and a search has the share of its matches",
+  ignored(BROWSER),
+  async () => {
+    const samples = plainSamples(300, 5);
+    const bytes = new TextEncoder().encode(flameSvg(flameData([profileOf(samples)])));
+    /** Boxes that are shown: name, left and right edge, and color. */
+    const SHOWN = `[...document.querySelectorAll("g")].filter((g) => g.style.display !== "none")
+    .map((g) => {
+      const rect = g.querySelector("rect");
+      const x = Number(rect.getAttribute("x"));
+      const width = Number(rect.getAttribute("width"));
+      return [g.querySelector("title").textContent, x, x + width, rect.getAttribute("fill")];
+    })`;
+    type Shown = readonly (readonly [title: string, left: number, right: number, fill: string])[];
+    await withFile("a.svg", bytes, (path) =>
+      withPage(path, async (page, { errors, requests }) => {
+        const shown = async () => await page.evaluate(SHOWN) as Shown;
+        const text = async () =>
+          await page.evaluate("document.documentElement.textContent") as string;
+        const click = async (element: string) => {
+          const { x, y, width, height } = await page.evaluate(
+            `${element}.getBoundingClientRect().toJSON()`,
+          ) as DOMRect;
+          await page.mouse.click(x + width / 2, y + height / 2);
+        };
+        const before = await shown();
+        // The widest box that has others beside it.
+        const [target] = before.filter(([, left, right]) => right - left < 1150)
+          .toSorted((a, b) => b[2] - b[1] - (a[2] - a[1]));
+        assert(target !== undefined);
+        const at = before.indexOf(target);
+        await click(`document.querySelectorAll("g")[${at}].querySelector("rect")`);
+        const zoomed = await shown();
+        assert(zoomed.length < before.length);
+        const wide = zoomed.find(([title]) => title === target[0]);
+        assert(wide !== undefined && wide[1] === 0 && Math.abs(wide[2] - 1199.5) < 0.1, `${wide}`);
+        // What remains is the path to the box, over the whole width, and what is on the box.
+        const inside = before.filter(([, left, right]) =>
+          left >= target[1] - 0.05 && right <= target[2] + 0.05
+        );
+        const around = before.filter(([, left, right]) =>
+          left <= target[1] + 0.05 && right >= target[2] - 0.05 &&
+          right - left > target[2] - target[1] + 0.1
+        );
+        assertEquals(
+          zoomed.map(([title]) => title).sort(),
+          [...inside, ...around].map(([title]) => title).sort(),
+        );
+        const scale = 1200 / (target[2] - target[1] + 0.5);
+        for (const [title, left, right] of inside) {
+          const found = zoomed.find((box) => box[0] === title) ?? ["", NaN, NaN];
+          if (right - left < 1 || inside.filter((box) => box[0] === title).length > 1) continue;
+          const wanted = (left - target[1]) * scale;
+          assert(Math.abs(found[1] - wanted) < 0.02 * scale, `${title}: ${found[1]} ${wanted}`);
+        }
+        await click(
+          `[...document.querySelectorAll("text")].find((text) => text.textContent === "Reset Zoom")`,
+        );
+        assert(JSON.stringify(await shown()) === JSON.stringify(before), "reset");
+
+        await page.evaluate('globalThis.prompt = () => "^f1"');
+        await page.keyboard.press("Control+f");
+        const found = (await shown()).filter(([, , , fill]) => fill === "#e600e6");
+        assert(found.length > 5);
+        assert(found.every(([title]) => title.startsWith("f1")));
+        assertEquals(found.length, before.filter(([title]) => title.startsWith("f1")).length);
+        const sum = (keep: (sample: PlainSample) => boolean) =>
+          samples.filter((sample) => sample.event === 0 && keep(sample))
+            .reduce((all, { period }) => all + period, 0);
+        const share = 100 * sum((sample) => namesOf(sample).some((name) => name.startsWith("f1"))) /
+          sum(() => true);
+        const [, said = ""] = /Matched: ([\d.]+)%/.exec(await text()) ?? [];
+        // Boxes of less than a tenth of a pixel are not counted.
+        assert(Math.abs(Number(said) - share) < 0.5, `${said} ${share}`);
+        await page.keyboard.press("Escape");
+        assert(JSON.stringify(await shown()) === JSON.stringify(before), "reset");
+        assertEquals([errors, requests], [[], []]);
+      }));
+  },
+);
 
 Deno.test("flameTree: a comparison has each box's change", () => {
   const before = plainSamples(4000, 7);
