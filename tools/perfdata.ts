@@ -17,7 +17,7 @@ export type Need =
   | "serve"
   /** Start the downloader for the servers in `DEBUGINFOD_URLS`. */
   | "download"
-  /** Run commands that the user types in the terminal browser, or Deno with other permissions. */
+  /** Run perf, commands that the user types in the terminal browser, or Deno with other permissions. */
   | "shell";
 
 /** A row of the table of commands. */
@@ -71,6 +71,11 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "report",
         about: "A browser in the terminal: functions, who called them, their code",
+        needs: ["symbols", "shell"],
+      },
+      {
+        name: "top",
+        about: "What this machine does now, in the terminal: perf record, shown by report",
         needs: ["symbols", "shell"],
       },
       {
@@ -305,7 +310,7 @@ async function man(args: readonly string[]): Promise<number> {
 }
 
 /** Commands of perf without a counterpart here: they record, and perfdata reads recordings. */
-const OF_PERF: ReadonlySet<string> = new Set(["record", "top", "trace", "list", "probe"]);
+const OF_PERF: ReadonlySet<string> = new Set(["record", "trace", "list", "probe"]);
 
 /**
  * Arguments of `perf stat` that count events or start programs, which `perfdata stat` does not do.

@@ -12,14 +12,16 @@ second one is shown, and compared with the first one as diff does it. FILE may a
 another tool: text of perf script, folded stacks, pprof, .cpuprofile (docs/imports.md).
 
 The page is served on 127.0.0.1, below a path that nobody can guess; its address is printed. It
-runs until Ctrl-C. With -o, one file is written that needs no server and no network: it has
-everything except the records. ? in the page lists the keys. docs/view.md says more.
+runs until Ctrl-C. A recording in a pipe is shown while it is made, and grows each second. With -o,
+one file is written that needs no server and no network: it has everything except the records. ? in
+the page lists the keys. docs/view.md says more.
 `,
   examples: [
     "perfdata view perf.data",
     "perfdata view -o report.html perf.data",
     "perfdata view yesterday.data today.data",
     "perf record -g -o - -- ./program | perfdata view -o report.html -",
+    "perf record -a -g -F 99 --no-buffering -o - | perfdata view -",
   ],
   exit: "0 done, or ended with Ctrl-C; 1 the recording cannot be read, or part of it is damaged",
 };
@@ -28,6 +30,7 @@ export const FLAGS = {
   "-o, --output FILE": "write a page instead of serving one; - is standard output",
   ...FORCE_FLAG,
   "--open": "open a browser (xdg-open)",
+  "--save FILE": "write what arrives through a pipe into FILE, so that slices of it can be saved",
   "--port N": "the port of the server (default: a free one)",
   "--source DIR": "look for source files there, by all or the last parts of their path",
   "--no-code": "leave instructions and source lines out of the page that -o writes",
@@ -43,7 +46,7 @@ export const tool: Command = command({
   flags: FLAGS,
   rules: [{
     flag: "output",
-    excludes: ["open", "port"],
+    excludes: ["open", "port", "save"],
     why: "a page that is written is not served",
   }, { flag: "no-code", needs: ["output"] }],
   job: () => import("./run/view.ts"),

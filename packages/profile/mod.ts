@@ -75,6 +75,8 @@ export {
   type ImportOptions,
   importProfile,
 } from "./importing/import_profile.ts";
+export { LiveCollector } from "./live/live_collector.ts";
+export { LIVE_LIMITS, type LiveLimits, LiveProfile } from "./live/live_profile.ts";
 export {
   functionAt,
   isUnverified,

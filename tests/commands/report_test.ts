@@ -5,6 +5,7 @@ import { cannotStep, encodeProgram, stepProgram } from "../../fixtures/stepped/p
 import { steppedFile } from "../../fixtures/stepped/recording.ts";
 import { kernelNames } from "../support/kernel_names.ts";
 import { ignored, notInstalled } from "../support/ignored.ts";
+import { noRecording } from "../support/recorded_program.ts";
 import {
   denoFolder,
   inFolder,
@@ -69,6 +70,8 @@ interface TerminalOptions {
   readonly noColor?: boolean;
   /** The command; report by default. */
   readonly command?: string;
+  /** A command whose output is the standard input, in the shell's syntax. */
+  readonly from?: string;
 }
 
 /**
@@ -76,7 +79,7 @@ interface TerminalOptions {
  */
 async function onTerminal(
   args: readonly string[],
-  { columns = 80, rows = 24, term = "tmux-256color", noColor = false, command = "report" }:
+  { columns = 80, rows = 24, term = "tmux-256color", noColor = false, command = "report", from }:
     TerminalOptions,
   use: (tmux: Tmux, folder: string) => Promise<void>,
 ): Promise<void> {
@@ -89,7 +92,9 @@ async function onTerminal(
     try {
       await tmux.run(
         ...["new-session", "-d", "-x", `${columns}`, "-y", `${rows}`],
-        `echo before; ${env} ${words} 2>'${folder}/err'; echo "ended $?"; exec sleep 60`,
+        `echo before; ${
+          from === undefined ? "" : `${from} | `
+        }${env} ${words} 2>'${folder}/err'; echo "ended $?"; exec sleep 60`,
       );
       await use(tmux, folder);
     } finally {
@@ -365,7 +370,65 @@ Deno.test({
   },
 });
 
-Deno.test("report: without a terminal, or from a pipe, prints the text of funcs", async () => {
+Deno.test({
+  name: "report - on a terminal: has the keys of the terminal, and says the end of the pipe",
+  ...ignored(notInstalled("tmux")),
+  async fn() {
+    const pipe = FILE.replace("callchain", "pipe");
+    await onTerminal(["-"], { columns: 100, from: `cat '${pipe}'` }, async (tmux) => {
+      const screen = await tmux.screen(/· ended/);
+      assertMatch(screen, /^ standard input · cpu-clock · 58 samples · ended/);
+      await tmux.keys("z");
+      await tmux.screen(/stopped: z goes on/);
+      await tmux.keys("|");
+      await tmux.keys(..."head -1", "Enter");
+      assertMatch(await tmux.screen(/Enter goes back/), /58 samples/);
+      await tmux.keys("Enter");
+      await tmux.screen(/q quit/);
+      await tmux.keys("q");
+      await tmux.screen(/ended 0/);
+      // The terminal is as it was: what is typed is shown.
+      await tmux.keys("h", "e", "l", "l", "o");
+      assertMatch(await tmux.screen(/hello/), /^ended 0\nhello$/m);
+    });
+  },
+});
+
+Deno.test({
+  name: "report - on a terminal: q ends it while the pipe goes on",
+  ...ignored(notInstalled("tmux")),
+  async fn() {
+    const file = FILE.replace("callchain", "pipe-zstd");
+    // Rounds without records, until nobody reads them.
+    const rounds = "while printf '\\104\\0\\0\\0\\0\\0\\010\\0'; do sleep 0.1; done";
+    const from = `{ cat '${file}'; ${rounds}; }`;
+    await onTerminal(["-"], { columns: 100, from }, async (tmux) => {
+      await tmux.screen(/· (?:live|nothing for \d+ s)/);
+      await tmux.keys("q");
+      assertMatch(await tmux.screen(/ended/), /^ended 0$/m);
+    });
+  },
+});
+
+Deno.test({
+  name: "top: shows what perf records, and ends perf with q; without perf's consent says why",
+  ...ignored(notInstalled("tmux") ?? noRecording()),
+  async fn() {
+    const command = "top";
+    const flags = ["--", "-e", "cpu-clock", "-a", "-g"];
+    await onTerminal(flags, { columns: 100, command }, async (tmux) => {
+      assertMatch(await tmux.screen(/· live/), /^ perf · cpu-clock · [\d,]+ samples · live/m);
+      await tmux.keys("q");
+      assertMatch(await tmux.screen(/ended/), /^ended 0$/m);
+    });
+    await onTerminal(["--", "-e", "nosuch"], { command }, async (tmux, folder) => {
+      assertMatch(await tmux.screen(/ended/), /^ended 1$/m);
+      assertStringIncludes(Deno.readTextFileSync(`${folder}/err`), "top: perf record:");
+    });
+  },
+});
+
+Deno.test("report: without a terminal, also from a pipe, prints the text of funcs", async () => {
   const flags = ["--comm", "demo", "--event", "cpu-clock"];
   const funcs = await tool("funcs", [...flags, FILE]);
   assert(funcs.out.split("\n").length > 10);

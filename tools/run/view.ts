@@ -1,13 +1,13 @@
 /** Runs `view`. */
 import { EventLoopTurns, isRandomAccess } from "@perfdata/format/bytes";
-import { openSource } from "@perfdata/format/files";
-import { type ProfileWeight, shownEvents } from "@perfdata/profile";
+import { fileSource, openSource } from "@perfdata/format/files";
+import { isTimeWeight, type ProfileWeight, shownEvents } from "@perfdata/profile";
 import { VIEW_PARTS } from "@perfdata/page";
 import { pageText, reportText, type ViewProfile, viewProfile } from "@perfdata/export/tree";
 import { CodeService, recordedCode } from "../../view/recording/code_service.ts";
 import { reportCode } from "../../view/recording/report_code.ts";
 import { PtService } from "../../view/recording/pt_service.ts";
-import { RecordingService } from "../../view/recording/recording_service.ts";
+import { RecordingService, type SliceQuery } from "../../view/recording/recording_service.ts";
 import { ProgressSteps } from "../../view/recording/progress_steps.ts";
 import { newToken, type ProfileMaker, viewHandler } from "../../view/server/server.ts";
 import {
@@ -15,6 +15,7 @@ import {
   aboutAsync,
   complain,
   InputError,
+  isStreamed,
   oneFile,
   readyOutput,
   UsageError,
@@ -27,6 +28,7 @@ import { parseWeight } from "../shared/weight.ts";
 import { disassembler } from "../shared/disassembler.ts";
 import { codeOf, imagesOf, objectCode } from "../shared/pt_input.ts";
 import { insnText } from "../shared/insn_text.ts";
+import type { LiveRecording } from "../shared/live_recording.ts";
 import { Sources } from "../shared/source_lines.ts";
 import { openInput } from "../shared/open_input.ts";
 import { tableFolders } from "../shared/table_folders.ts";
@@ -42,7 +44,7 @@ export async function run(flags: ViewFlags): Promise<number> {
     throw new UsageError(`expected one file, or two to compare, not ${operands.length}`);
   }
   if (base === "-") throw new UsageError("BASE is a file, not a pipe");
-  readyOutput(value.output, { force: on.force, temp: value.temp });
+  if (value.save === undefined) readyOutput(value.output, { force: on.force, temp: value.temp });
   const weight = parseWeight(value.weight);
   if (weight !== "period" && on.pt) {
     throw new UsageError("--weight counts what context switches say, and --pt what Intel PT does");
@@ -163,10 +165,18 @@ async function serve(
   weight: ProfileWeight,
   flags: ViewFlags,
 ): Promise<number> {
+  const live = await liveOf(name, weight, flags);
+  const { save } = flags.value;
+  if (save !== undefined && live === undefined) {
+    throw new UsageError("--save keeps what arrives through a pipe, and nothing does");
+  }
   const recording = await recordingOf(name);
   // Report a missing file before the server starts.
   if (base !== undefined && tableFolders(base).length === 0) about(base, () => openSource(base));
-  const page = await pageText(VIEW_PARTS, "server", { compared: base !== undefined });
+  const page = await pageText(VIEW_PARTS, "server", {
+    compared: base !== undefined,
+    live: live !== undefined,
+  });
   const token = newToken();
   const codes = new Map<ProfileWeight, CodeService | undefined>();
   const maker = (of: string, isShown: boolean): ProfileMaker => async (progress, counts) => {
@@ -192,7 +202,9 @@ async function serve(
     token,
     page,
     recording,
-    profile: maker(name, true),
+    profile: live === undefined ? maker(name, true) : growing(live, weight),
+    growth: live && ((version) => live.next(version)),
+    slice: save === undefined ? undefined : (query) => sliceOf(save, query),
     base: base === undefined ? undefined : maker(base, false),
     code: (counts) => codes.get(counts),
     pt: await ptOf(name, flags),
@@ -214,6 +226,60 @@ async function serve(
   Deno.addSignalListener("SIGINT", () => end.abort());
   await server.finished;
   return 0;
+}
+
+/** The recording, if it arrives through a pipe while it is made. */
+async function liveOf(
+  name: string,
+  weight: ProfileWeight,
+  flags: ViewFlags,
+): Promise<LiveRecording | undefined> {
+  if (name !== "-" || flags.on.pt || !isStreamed()) return undefined;
+  if (isTimeWeight(weight)) {
+    complain(`view: ${titleOf(name)}: times off the CPU are shown when the recording has ended`);
+    return undefined;
+  }
+  const { save } = flags.value;
+  const debugInformation = !flags.on["no-inline"];
+  const { LiveRecording } = await import("../shared/live_recording.ts");
+  const file = save === undefined ? undefined : about(save, () =>
+    Deno.openSync(save, {
+      write: true,
+      truncate: true,
+      ...(flags.on.force ? { create: true } : { createNew: true }),
+    }));
+  return new LiveRecording({
+    ...{ tool: "view", name, flags, weight, debugInformation },
+    save: file && ((bytes) => {
+      for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+    }),
+  });
+}
+
+/** The profile of a recording that is being made, once there is one. */
+function growing(live: LiveRecording, weight: ProfileWeight): ProfileMaker {
+  return async (progress, counts) => {
+    if (counts !== weight) {
+      throw new InputError(`this was not counted: perfdata view --weight ${counts} - counts it`);
+    }
+    for (;;) {
+      const made = await live.profile();
+      if (made !== undefined) return viewProfile(made.profile);
+      const { isOver, error = "no samples", bytes } = live.state;
+      if (isOver) throw new InputError(error);
+      progress({ what: "Waiting for samples", unit: "bytes", done: bytes, total: 0 });
+      await live.next(0, WAIT);
+    }
+  };
+}
+
+/** Milliseconds after which a page that waits for samples is told so. */
+const WAIT = 500;
+
+/** A part of what was saved so far. */
+async function sliceOf(path: string, query: SliceQuery): Promise<Uint8Array<ArrayBuffer>> {
+  using source = fileSource(path);
+  return await new RecordingService(source, path).slice(query);
 }
 
 function openBrowser(address: string): void {

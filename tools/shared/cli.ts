@@ -59,9 +59,14 @@ export function hasEscapes(): boolean {
   return environment("TERM") !== "dumb";
 }
 
+/** Whether standard output is a terminal that can show a browser. */
+export function isOnTerminal(): boolean {
+  return Deno.stdout.isTerminal() && hasEscapes();
+}
+
 /** Whether the terminal can show a browser and deliver keys. */
 export function isInteractive(): boolean {
-  return Deno.stdout.isTerminal() && Deno.stdin.isTerminal() && hasEscapes();
+  return isOnTerminal() && Deno.stdin.isTerminal();
 }
 
 /** The styling of standard output. `NO_COLOR` leaves bold text on terminals. */
@@ -152,6 +157,12 @@ function isRedirected(): boolean {
   // each command.
   const stat = globalThis.process.getBuiltinModule("node:fs").fstatSync(0);
   return stat.isFile() || ((stat.isFIFO() || stat.isSocket()) && !exists("perf.data"));
+}
+
+/** Whether standard input is a pipe or a socket, through which a recording may arrive slowly. */
+export function isStreamed(): boolean {
+  const stat = globalThis.process.getBuiltinModule("node:fs").fstatSync(0);
+  return stat.isFIFO() || stat.isSocket();
 }
 
 /** Whether something may be at a path: also if it may not be looked at. */

@@ -118,3 +118,11 @@ export const OUTPUT_FLAGS = {
   "--pipe": "write pipe format into the file as well",
   ...FORCE_FLAG,
 } as const;
+
+/** Flags of the commands that show the browser. */
+export const BROWSER_FLAGS = {
+  "--event NAME": "the event that is shown first (default: the first that has samples)",
+  "--full-names": "do not shorten names: they are cut at the end of the line",
+  "--no-inline": "do not look for lines and inlined functions, which is quicker",
+  "--source DIR": "look for source files there, by all or the last parts of their path",
+} as const;

@@ -13,12 +13,14 @@ import { byteSize, grouped } from "../ui/format.ts";
 import { type JSX, type RefObject, useEffect, useReducer, useRef, useState } from "../ui/preact.ts";
 import type { ProfileViewProps } from "../ui/context.ts";
 import { searchError } from "../ui/matches.ts";
+import { Generation } from "../ui/use_query.ts";
 import type { Store } from "../ui/store.ts";
 import type { ProgressState } from "../worker/protocol.ts";
 import { BESIDE, coloringsOf, viewKey, type ViewName, VIEWS } from "../ui/state.ts";
 import { DropPlace, FileChoice, useDrop } from "./drop_place.tsx";
 import { FunctionMenu } from "./function_menu.tsx";
 import { Keys } from "./keys.tsx";
+import { LiveBar, NEXT_LAST } from "./live_bar.tsx";
 import { SelectionBar } from "./selection_bar.tsx";
 import { nextScheme } from "./scheme.ts";
 
@@ -69,35 +71,38 @@ export function App(
   }, [view]);
   const main = useViewFocus(view);
   return (
-    <div class={`page${isOver ? " over" : ""}`}>
-      <header>
-        <h1 title={title}>{title === "" ? "perfdata" : title}</h1>
-        {open !== undefined && <Views store={store} views={views} view={view} />}
-        <span class="space" />
-        {open?.facts !== undefined && <SearchBox store={store} input={search} />}
-        {open !== undefined && takesFiles && <FileChoice store={store} text="Add files…" />}
-        <Buttons store={store} showKeys={() => showKeys(true)} />
-      </header>
-      {store.error !== undefined && <p class="wrong error" role="alert">{store.error}</p>}
-      {open !== undefined && <Strip store={store} />}
-      <main ref={main} tabIndex={-1}>
-        {open?.facts !== undefined && view !== "overview" && view !== "pt" && (
-          <SelectionBar store={store} />
+    <Generation.Provider value={open?.generation ?? 0}>
+      <div class={`page${isOver ? " over" : ""}`}>
+        <header>
+          <h1 title={title}>{title === "" ? "perfdata" : title}</h1>
+          {open !== undefined && <Views store={store} views={views} view={view} />}
+          <span class="space" />
+          {open?.facts !== undefined && <SearchBox store={store} input={search} />}
+          {open !== undefined && takesFiles && <FileChoice store={store} text="Add files…" />}
+          <Buttons store={store} showKeys={() => showKeys(true)} />
+        </header>
+        {store.error !== undefined && <p class="wrong error" role="alert">{store.error}</p>}
+        {open?.live !== undefined && <LiveBar store={store} live={open.live} />}
+        {open !== undefined && <Strip store={store} />}
+        <main ref={main} tabIndex={-1}>
+          {open?.facts !== undefined && view !== "overview" && view !== "pt" && (
+            <SelectionBar store={store} />
+          )}
+          {open?.facts !== undefined && view !== "overview" && <Notes lines={open.facts.notes} />}
+          <Main store={store} view={view} takesFiles={takesFiles} />
+          {store.menu !== undefined && open?.facts !== undefined && (
+            <FunctionMenu store={store} menu={store.menu} />
+          )}
+        </main>
+        {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}
+        {keysShown && (
+          <Keys
+            views={views.map((name) => [viewKey(name), TITLES[name]])}
+            close={() => showKeys(false)}
+          />
         )}
-        {open?.facts !== undefined && view !== "overview" && <Notes lines={open.facts.notes} />}
-        <Main store={store} view={view} takesFiles={takesFiles} />
-        {store.menu !== undefined && open?.facts !== undefined && (
-          <FunctionMenu store={store} menu={store.menu} />
-        )}
-      </main>
-      {open?.facts !== undefined && <footer title={open.facts.trust}>{open.facts.trust}</footer>}
-      {keysShown && (
-        <Keys
-          views={views.map((name) => [viewKey(name), TITLES[name]])}
-          close={() => showKeys(false)}
-        />
-      )}
-    </div>
+      </div>
+    </Generation.Provider>
   );
 }
 
@@ -149,7 +154,10 @@ function useKeys(
       else if (event.key === "/") actions.search();
       else if (event.key === "u") store.undo();
       else if (event.key === "U") store.redo();
-      else if (event.key === "c") store.set({ callers: !store.state.callers, zoom: [] });
+      else if (event.key === "." && store.open?.live !== undefined) store.halt();
+      else if (event.key === "l" && store.open?.live !== undefined) {
+        store.showLast(NEXT_LAST.get(store.state.last));
+      } else if (event.key === "c") store.set({ callers: !store.state.callers, zoom: [] });
       else if (event.key === "b" && BESIDE.has(store.state.view) && store.open?.coded === true) {
         store.set({ beside: !store.state.beside });
       } else if (event.key === "i" && store.state.view === "flame") {

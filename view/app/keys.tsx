@@ -18,6 +18,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["+ − , wheel with Ctrl", "timeline: zoom; ← → move, z shows what is selected"],
   ["e", "timeline: tracepoints and other events, as marks and as a table"],
   ["← → in the strip", "move the selected time; with Shift its end; Escape takes it back"],
+  [". l", "a recording that is being made: stop what is shown, or go on; the last seconds, or all"],
   ["?", "this list"],
   ["right click, Menu key", "what can be done with a function; in graphs, lists and trees also:"],
 ];

@@ -15,6 +15,7 @@ if (from === "server") {
     from: "server",
     address: new URL("./", location.href.replace(/#.*/, "")).href,
     compared: "compared" in document.documentElement.dataset,
+    live: "live" in document.documentElement.dataset,
   });
 } else if (from === "report") store.start({ from: "report", packed: text("data") });
 // Drawn after `start`, so that the page already shows that a recording is being opened.

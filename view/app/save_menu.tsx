@@ -59,7 +59,9 @@ export function SaveMenu({ store }: { readonly store: Store }): JSX.Element | nu
       >
         <option value="" disabled hidden>Save…</option>
         {FORMATS.map(([name, title]) => <option key={name} value={name}>{title}</option>)}
-        {open.listed && <option value="slice">recording (slice, all events)</option>}
+        {(open.listed || open.live !== undefined) && (
+          <option value="slice">recording (slice, all events)</option>
+        )}
       </select>
       <span class="soft" role="status">{text}</span>
     </span>

@@ -69,11 +69,12 @@ export interface Tracks {
 const LOOKED_AT = 20_000;
 
 /** Returns, by event, the time in ns from one sample of a thread that runs to the next; 0 if it is not known. */
-export function samplingIntervals({ events, samples }: ViewProfile): number[] {
+export function samplingIntervals({ events, samples, exactFrom }: ViewProfile): number[] {
   const { event, thread, time, period, count, length } = samples;
+  const first = time === undefined || exactFrom === undefined ? 0 : rowAt(time, exactFrom);
   const gaps = events.map((): number[] => []);
   const last = new Map<number, number>();
-  for (let row = 0; row < length && time !== undefined; row++) {
+  for (let row = first; row < length && time !== undefined; row++) {
     const of = intAt(event, row);
     const own = gaps[of];
     if (own === undefined || own.length === LOOKED_AT) continue;
@@ -268,7 +269,7 @@ function fillBins(
     readonly colorOf: Int32Array | undefined;
   },
 ): void {
-  const { samples, stacks, functions, events, step } = profile;
+  const { samples, stacks, functions, events, step, exactFrom = Infinity } = profile;
   const { stack, event, thread, count, period } = samples;
   const time = samples.time as Float64Array;
   const { from, to, bins } = query;
@@ -277,7 +278,7 @@ function fillBins(
   const span = Math.max(1, to - from);
   const { unit, name = "" } = events[query.event] ?? {};
   const isInterval = INTERVALS.has(name);
-  const isSpread = query.weight === "period" && step === undefined;
+  const isSpread = query.weight === "period" && (step === undefined || from >= exactFrom);
   const interval = isSpread ? samplingIntervals(profile)[query.event] ?? 0 : 0;
   /** By key: the time of its sample before. */
   const before: number[] = [];

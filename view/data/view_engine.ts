@@ -68,6 +68,7 @@ export interface ProfileFacts extends
     | "start"
     | "duration"
     | "step"
+    | "exactFrom"
   > {
   readonly functions: ViewProfile["functions"];
   /** Names of processes and threads. */
@@ -198,7 +199,7 @@ export class ViewEngine {
       ...(files === undefined ? {} : { files }),
       start,
       duration,
-      ...(step === undefined ? {} : { step }),
+      ...(step === undefined ? {} : { step, exactFrom: this.whole.exactFrom }),
       names: this.#names,
       totals,
       threadSamples,

@@ -9,8 +9,8 @@ import type { Selection } from "../data/selection.ts";
 import type { CodeService } from "../recording/code_service.ts";
 import type { PtQuery, PtService } from "../recording/pt_service.ts";
 import type { RecordQuery } from "../recording/record_list.ts";
-import type { RecordingService } from "../recording/recording_service.ts";
-import type { ProgressState } from "../worker/protocol.ts";
+import type { RecordingService, SliceQuery } from "../recording/recording_service.ts";
+import type { LiveState, ProgressState } from "../worker/protocol.ts";
 import { FRAME } from "../worker/worker_source.ts";
 
 /** Creates a profile, and reports its progress. */
@@ -27,12 +27,19 @@ export interface ViewServerOptions {
   readonly page: string;
   /** Answers queries about records; `undefined` for a pipe, which is gone. */
   readonly recording: RecordingService | undefined;
-  /** Creates the profile; called once. */
+  /** Creates the profile; called once, unless the recording is being made. */
   readonly profile: ProfileMaker;
   /** Returns the code of functions in the profile, once the profile exists. */
   readonly code?: ((counts: ProfileWeight) => CodeService | undefined) | undefined;
+  /** Returns a part of a recording that is being made, if it is saved. */
+  readonly slice?: ((query: SliceQuery) => Promise<Uint8Array<ArrayBuffer>>) | undefined;
   /** Answers queries about the Intel PT of the recording. */
   readonly pt?: PtService | undefined;
+  /**
+   * Waits for more than a version of a recording that is being made. `profile` is then called for
+   * each request.
+   */
+  readonly growth?: ((version: number) => Promise<LiveState>) | undefined;
   /** Creates the profile to compare with; called once. */
   readonly base?: ProfileMaker | undefined;
 }
@@ -63,14 +70,16 @@ export function newToken(): string {
  * that points here (DNS rebinding) is rejected.
  */
 export function viewHandler(
-  { token, page, recording, profile, base, code, pt }: ViewServerOptions,
+  { token, page, recording, profile, base, code, pt, growth, slice: kept }: ViewServerOptions,
 ): (request: Request) => Promise<Response> {
   const sent = new Map<string, SentProfile>();
   const sentOf = (name: "profile" | "base", counts: ProfileWeight): SentProfile | undefined => {
     const make = name === "base" ? base : profile;
     if (make === undefined) return undefined;
     const key = `${name} ${counts}`;
-    const known = sent.get(key) ?? new SentProfile((progress) => make(progress, counts));
+    const isGrowing = growth !== undefined && name === "profile";
+    const known = (isGrowing ? undefined : sent.get(key)) ??
+      new SentProfile((progress) => make(progress, counts));
     sent.set(key, known);
     return known;
   };
@@ -121,6 +130,9 @@ export function viewHandler(
             headers: { ...HEADERS, "content-type": "application/octet-stream" },
           });
         }
+        case "growth":
+          if (growth === undefined) return plain(404, "the recording is not being made");
+          return value(await growth(number("after")));
         case "code": {
           const query = parseCodeQuery(url.searchParams.get("query") ?? "{}");
           if (query === undefined) return plain(400, "query is no function");
@@ -140,10 +152,13 @@ export function viewHandler(
           return value(await (name === "pt-part" ? pt.part(query) : pt.insns(query)));
         }
         case "slice": {
-          if (recording === undefined) return plain(404, "what came through a pipe is gone");
+          const slice = kept ?? recording?.slice.bind(recording);
+          if (slice === undefined) {
+            return plain(404, "what came through a pipe is gone: view --save FILE keeps it");
+          }
           const query = parseQuery(url.searchParams.get("query") ?? "{}");
           if (query === undefined) return plain(400, "query is no part of a recording");
-          return new Response(await recording.slice(query), {
+          return new Response(await slice(query), {
             headers: { ...HEADERS, "content-type": "application/octet-stream" },
           });
         }

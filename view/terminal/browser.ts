@@ -13,7 +13,7 @@ import { rowsIn, rowTest } from "../data/selection.ts";
 import type { ProfileFacts, Shown, ViewEngine } from "../data/view_engine.ts";
 import { searchNames } from "../flame/search.ts";
 import { amount, duration, grouped } from "../ui/format.ts";
-import { FIRST, type ViewState } from "../ui/state.ts";
+import { FIRST, startOf, type ViewState } from "../ui/state.ts";
 import { bar, cells, cut, left, type Line, type Span, textOf } from "./lines.ts";
 import { HELP_LINES } from "./help.ts";
 import { type Row, RowList } from "./rows.ts";
@@ -83,6 +83,21 @@ const BAR = 10;
 /** Screen width in columns below which names use the space of the bar and of objects. */
 const NARROW = 60;
 
+/** The choices of the key `l`: seconds at the end. */
+const LAST: readonly (number | undefined)[] = [undefined, 10, 60];
+
+/** What is known of a recording that is being made. */
+export interface Growth {
+  /** Whether the recording has ended. */
+  readonly isOver: boolean;
+  /** A few words about it. */
+  readonly status: string;
+}
+
+function hasCallers({ profile }: ViewEngine): boolean {
+  return profile.stacks.parent.some((up) => up >= 0);
+}
+
 /** The browser in the terminal: its state, its keys, and the lines of the screen. */
 export class Browser {
   /** State of the browser, in the form of the page's address. */
@@ -91,13 +106,15 @@ export class Browser {
   isOver = false;
   /** Size of the screen. */
   size: { readonly columns: number; readonly rows: number } = { columns: 80, rows: 24 };
-  readonly #engine: ViewEngine;
-  readonly #facts: ProfileFacts;
+  #engine: ViewEngine;
+  #facts: ProfileFacts;
   readonly #host: BrowserHost;
-  readonly #hasStacks: boolean;
+  #hasStacks: boolean;
   readonly #fullNames: boolean;
   readonly #undo: ViewState[] = [];
   readonly #redo: ViewState[] = [];
+  /** The order of functions in recordings with call chains. */
+  readonly #firstSort: "total" | "self";
   #sort: "total" | "self";
   #list: Listed | undefined;
   #at = 0;
@@ -106,6 +123,13 @@ export class Browser {
   #prompt: Prompt | undefined;
   #pager: Pager | undefined;
   #message = "";
+  /** Whether the recording goes on; `undefined` if it is not live. */
+  #isGoing: boolean | undefined;
+  /** Status of a live recording, for the title. */
+  #status = "";
+  /** The newest engine, while the screen stands still. */
+  #held: ViewEngine | undefined;
+  #isHalted = false;
 
   /**
    * Creates a browser.
@@ -126,13 +150,45 @@ export class Browser {
     this.#facts = engine.facts();
     this.#fullNames = options.fullNames === true;
     this.state = { ...FIRST, view: "functions", callers: true, event: options.event };
-    this.#hasStacks = engine.profile.stacks.parent.some((up) => up >= 0);
-    this.#sort = this.#hasStacks ? options.sort ?? "total" : "self";
+    this.#hasStacks = hasCallers(engine);
+    this.#firstSort = options.sort ?? "total";
+    this.#sort = this.#hasStacks ? this.#firstSort : "self";
+  }
+
+  /**
+   * Shows a recording that is being made.
+   *
+   * @param engine What was read so far; `undefined` if it did not change.
+   * @param status A few words about the recording.
+   */
+  grow(engine: ViewEngine | undefined, { isOver, status }: Growth): void {
+    this.#isGoing = !isOver;
+    this.#status = status;
+    if (engine === undefined) return;
+    if (this.#isHalted) this.#held = engine;
+    else this.#become(engine);
+  }
+
+  #become(engine: ViewEngine): void {
+    const before = this.#list?.list;
+    const path = before?.rows[this.#at]?.path;
+    const hadStacks = this.#hasStacks;
+    this.#engine = engine;
+    this.#facts = engine.facts();
+    this.#hasStacks = hasCallers(engine);
+    if (!hadStacks && this.#hasStacks) this.#sort = this.#firstSort;
+    this.#held = this.#list = undefined;
+    if (before === undefined) return;
+    const { list } = this.#rows();
+    list.openAs(before);
+    // The cursor at the top stays there; else it stays at its function.
+    if (this.#at > 0 && path !== undefined) this.#at = Math.max(0, list.find(path));
   }
 
   /** The selection and its weighting. */
   get shown(): Shown {
-    const { event, weight, inline, from, to, pids, tids, cpus, objects } = this.state;
+    const { event, weight, inline, to, pids, tids, cpus, objects } = this.state;
+    const from = startOf(this.#facts, this.state);
     return { event, weight, inline, from, to, pids, tids, cpus, objects };
   }
 
@@ -306,6 +362,12 @@ export class Browser {
       case "U":
         this.#step(this.#redo, this.#undo, "nothing to do again");
         break;
+      case "z":
+        this.#halt();
+        break;
+      case "l":
+        this.#last();
+        break;
       case "escape":
         if (this.state.search !== "") this.#set({ search: "" });
         break;
@@ -347,6 +409,22 @@ export class Browser {
         this.#message = `${key} does nothing here: ? lists the keys`;
     }
     this.#at = Math.max(0, Math.min(this.#at, this.#rows().list.rows.length - 1));
+  }
+
+  /** Stops the growth of what is shown, or shows what came meanwhile. */
+  #halt(): void {
+    if (this.#isGoing === undefined) {
+      this.#message = "z stops a recording that is being made, and this one is not";
+      return;
+    }
+    this.#isHalted = !this.#isHalted;
+    if (this.#held !== undefined) this.#become(this.#held);
+  }
+
+  /** Shows the last seconds, or all. */
+  #last(): void {
+    const at = LAST.indexOf(this.state.last);
+    this.#set({ last: LAST[(at + 1) % LAST.length], from: undefined, to: undefined });
   }
 
   async #pagerKey(pager: Pager, key: string): Promise<void> {
@@ -549,7 +627,7 @@ export class Browser {
       above: this.#sparkline(Math.max(1, this.size.columns - 2)),
       entered: async (text) => {
         const [from, to] = text.trim() === "" ? [] : await this.#host.parseTime(text.trim());
-        this.#set({ from, to });
+        this.#set({ from, to, last: undefined });
       },
     };
   }
@@ -617,15 +695,19 @@ export class Browser {
 
   #titleLine(columns = this.size.columns): Line {
     const { title, events, objects } = this.#facts;
-    const { event, from, to, pids, tids, search, weight, view, callers, inline } = this.state;
+    const { event, from, to, last, pids, tids, search, weight, view, callers, inline } = this.state;
     const { samples } = this.#rows().list;
     const parts = [
       title,
       `${events[event]?.name ?? "?"}${weight === "samples" ? ", samples" : ""}`,
       `${grouped(samples)} samples`,
     ];
+    if (this.#isGoing !== undefined) {
+      parts.push(this.#isHalted ? "stopped: z goes on" : this.#status);
+    }
     if (view === "tree") parts.push(callers ? "tree of callers" : "tree of calls");
     if (!inline) parts.push("nothing inlined");
+    if (last !== undefined) parts.push(`last ${last} s`);
     if (from !== undefined || to !== undefined) {
       parts.push(`${duration(from ?? 0)} to ${duration(to ?? this.#facts.duration)}`);
     }

@@ -383,3 +383,68 @@ Deno.test("namesOf: gives the names of the profile's functions", () => {
   const names = new Set(SAMPLES.flatMap(namesOf));
   for (const name of ENGINE.profile.functions.name) assert(names.has(name), name);
 });
+
+/** The engine of the first samples in time. */
+function engineOf(share: number): ViewEngine {
+  const sorted = SAMPLES.toSorted((a, b) => a.time - b.time);
+  return new ViewEngine(viewProfile(profileOf(sorted.slice(0, SAMPLES.length * share))));
+}
+
+const GOING = { isOver: false, status: "live" };
+
+Deno.test("Browser: a recording that grows keeps the cursor at its function, and rows open", async () => {
+  const grown = new Browser(engineOf(0.25), HOST, { event: 0 });
+  grown.grow(undefined, GOING);
+  await press(grown, "down", "down", "enter");
+  const at = grown.text().split("\n").find((line) => line.includes("▾"));
+  const before = rowsOf(grown);
+  grown.grow(engineOf(1), GOING);
+  const after = rowsOf(grown);
+  assertEquals(after.some(({ depth }) => depth > 0), true);
+  const name = before[2]?.name as string;
+  assert(at?.includes(name) && grown.text().split("\n").some((line) => line.includes(`▾ ${name}`)));
+  // The cursor is on that row: it closes.
+  await press(grown, "enter");
+  assertEquals(rowsOf(grown).every(({ depth }) => depth === 0), true);
+  assertStringIncludes(grown.text().split("\n")[0] ?? "", "· live");
+});
+
+Deno.test("Browser: z holds what is shown until z", async () => {
+  const grown = new Browser(engineOf(0.25), HOST, { event: 0 });
+  grown.grow(undefined, GOING);
+  await press(grown, "z");
+  const held = rowsOf(grown);
+  grown.grow(engineOf(1), GOING);
+  assertEquals(rowsOf(grown), held);
+  assertStringIncludes(grown.text(), "stopped: z goes on");
+  await press(grown, "z");
+  assertEquals(rowsOf(grown), rowsOf(browser()));
+});
+
+Deno.test("Browser: z without a growing recording says that there is none", async () => {
+  const still = browser();
+  await press(still, "z");
+  assertStringIncludes(
+    still.screen().map((line) => line.map(({ text }) => text).join("")).join("\n"),
+    "is being made",
+  );
+});
+
+Deno.test("Browser: l shows the last 10 seconds, which move with the end", async () => {
+  const second = (count: number) =>
+    SAMPLES.map((sample, i) => ({ ...sample, time: Math.floor(i * count * 1e9 / SAMPLES.length) }));
+  const engine = (count: number) => new ViewEngine(viewProfile(profileOf(second(count))));
+  const grown = new Browser(engine(40), HOST, { event: 0 });
+  const shown = (count: number) => {
+    const times = second(count).map(({ time }) => time);
+    const end = Math.max(...times) - 10e9;
+    return second(count).filter(({ time, event }) => event === 0 && time >= end).length;
+  };
+  const counts = () => Number(/([\d,.  ]+) samples/.exec(grown.text())?.[1]?.replace(/\D/g, ""));
+  await press(grown, "l");
+  assertEquals(counts(), shown(40));
+  grown.grow(engine(100), GOING);
+  assertEquals(counts(), shown(100));
+  await press(grown, "l", "l");
+  assertEquals(counts(), SAMPLES.filter(({ event }) => event === 0).length);
+});

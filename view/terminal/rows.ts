@@ -103,6 +103,22 @@ export class RowList {
     return true;
   }
 
+  /** Opens rows that are open in an earlier list, if they are here. */
+  openAs(before: RowList): void {
+    for (const { path, isOpen } of before.rows) {
+      const at = isOpen ? this.find(path) : -1;
+      if (this.rows[at]?.isOpen === false) this.toggle(at);
+    }
+  }
+
+  /** Returns the row with a path of functions; -1 if there is none. */
+  find(path: readonly number[]): number {
+    const key = path.join();
+    return this.rows.findIndex((row) =>
+      row.path.length === path.length && row.item === path.at(-1) && row.path.join() === key
+    );
+  }
+
   /** Returns the parent of a row; the row itself if it is on the first level. */
   above(at: number): number {
     const depth = this.rows[at]?.depth ?? 0;

@@ -29,39 +29,40 @@ const LONG = 150;
 
 /** Draws a browser on a terminal. */
 export class Screen {
-  readonly #terminal: Terminal;
+  /** Where it is drawn. */
+  readonly terminal: Terminal;
   readonly #browser: Browser;
   #shown: string[] = [];
   #isOn = false;
 
   constructor(browser: Browser, terminal: Terminal) {
     this.#browser = browser;
-    this.#terminal = terminal;
+    this.terminal = terminal;
   }
 
   /** Shows the browser. */
   enter(): void {
     this.#shown = [];
     this.#isOn = true;
-    this.#terminal.write(ENTER);
+    this.terminal.write(ENTER);
   }
 
   /** Restores the terminal. */
   leave(): void {
-    if (this.#isOn) this.#terminal.write(LEAVE);
+    if (this.#isOn) this.terminal.write(LEAVE);
     this.#isOn = false;
   }
 
   /** Redraws all lines. */
   forget(): void {
     this.#shown = [];
-    if (this.#isOn) this.#terminal.write("\x1b[2J");
+    if (this.#isOn) this.terminal.write("\x1b[2J");
   }
 
   /** Writes the lines that changed. */
   draw(): void {
     if (!this.#isOn) return;
-    const { columns, rows } = this.#terminal.size();
+    const { columns, rows } = this.terminal.size();
     const before = this.#browser.size;
     if (before.columns !== columns || before.rows !== rows) {
       this.#browser.size = { columns, rows };
@@ -69,44 +70,68 @@ export class Screen {
     }
     let text = "";
     for (const [i, line] of this.#browser.screen().entries()) {
-      const painted = paintedLine(line, columns, this.#terminal.colors);
+      const painted = paintedLine(line, columns, this.terminal.colors);
       if (this.#shown[i] === painted) continue;
       this.#shown[i] = painted;
       text += `\x1b[${i + 1};1H\x1b[2K${painted}`;
     }
-    if (text !== "") this.#terminal.write(text);
+    if (text !== "") this.terminal.write(text);
   }
 }
 
-/** Runs the browser until it ends: draws it, and passes input to it. */
+/**
+ * Runs the browser until it ends: draws it, and passes input to it.
+ *
+ * @param grown Waits for a change of a recording that is being made; returns whether there may be
+ * more.
+ */
 export async function runBrowser(
   browser: Browser,
   terminal: Terminal,
-  screen = new Screen(browser, terminal),
+  screen: Screen = new Screen(browser, terminal),
+  grown?: () => Promise<boolean>,
 ): Promise<void> {
   const reader = new KeyReader();
   const noMore = terminal.onResize(() => screen.draw());
   screen.enter();
   try {
     let pending: Promise<Uint8Array | undefined> | undefined;
+    let growing = grown?.();
     while (!browser.isOver) {
       screen.draw();
       pending ??= terminal.read();
       let keys: string[];
-      const bytes = reader.isWaiting ? await within(pending, ESCAPE_WAIT) : await pending;
-      if (bytes === LATE) keys = reader.flush();
-      else {
+      const bytes = await (reader.isWaiting
+        ? within(pending, ESCAPE_WAIT)
+        : growing === undefined
+        ? pending
+        : Promise.race([pending, growing]));
+      if (typeof bytes === "boolean") {
+        growing = bytes ? grown?.() : undefined;
+        continue;
+      }
+      if (bytes === LATE) {
+        keys = reader.flush();
+      } else {
         pending = undefined;
-        if (bytes === undefined) break;
+        if (bytes === undefined) {
+          break;
+        }
         keys = reader.take(bytes);
       }
       for (const key of keys) {
-        if (key === "ctrl-l") screen.forget();
+        if (key === "ctrl-l") {
+          screen.forget();
+        }
         const done = browser.key(key);
         // Show a slow action while it runs.
-        if (await within(done, LONG) === LATE) screen.draw();
+        if (await within(done, LONG) === LATE) {
+          screen.draw();
+        }
         await done;
-        if (browser.isOver) break;
+        if (browser.isOver) {
+          break;
+        }
       }
     }
   } finally {

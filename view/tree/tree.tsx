@@ -6,6 +6,7 @@ import { FunctionCell } from "../ui/function_cell.tsx";
 import { InvertChoice } from "../ui/invert_choice.tsx";
 import { Grid, Share } from "../ui/grid.tsx";
 import { type JSX, useEffect, useRef, useState } from "../ui/preact.ts";
+import { useGeneration } from "../ui/use_query.ts";
 
 const COLUMNS = [
   { title: "Total", class: "total" },
@@ -53,7 +54,7 @@ function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): S
   const shown = isSearched
     ? { ...store.shown, transforms: [...store.shown.transforms ?? [], `having:${search}`] }
     : store.shown;
-  const key = JSON.stringify([shown, direction]);
+  const key = JSON.stringify([shown, direction, useGeneration()]);
   const [known, setKnown] = useState<Known | undefined>();
   const [wanted, setWanted] = useState("");
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());

@@ -56,12 +56,15 @@ export function lineOf({ functions, files }: ProfileFacts, fn: number): string {
 
 /** Returns the number of bins for a range of time: none is shorter than a slice in which samples were summed up, or than the time between two samples. */
 export function binsOf(
-  { duration, step, intervals }: Pick<ProfileFacts, "duration" | "step" | "intervals">,
+  { duration, step, exactFrom = Infinity, intervals }: Pick<
+    ProfileFacts,
+    "duration" | "step" | "exactFrom" | "intervals"
+  >,
   from: number,
   to: number,
   { room, event }: { readonly room: number; readonly event: number },
 ): number {
-  const least = step ?? intervals[event] ?? 0;
+  const least = (from < exactFrom ? step : undefined) ?? intervals[event] ?? 0;
   if (least === 0 || duration === 0) return room;
   return Math.max(1, Math.min(room, Math.round((to - from) / least)));
 }

@@ -41,6 +41,8 @@ export interface ViewState extends Shown {
   readonly view: ViewName;
   /** Kind of samples: those of the recording, or times in which threads had no CPU. */
   readonly counts: ProfileWeight;
+  /** Seconds at the end of the recording that are shown, instead of a fixed start. */
+  readonly last: number | undefined;
   /** What is done to stacks, in turn. */
   readonly transforms: readonly string[];
   /** Part of a name, or an expression between slashes. */
@@ -106,6 +108,7 @@ export const FIRST: ViewState = {
   event: 0,
   weight: "period",
   inline: true,
+  last: undefined,
   transforms: [],
   search: "",
   fn: "",
@@ -149,6 +152,14 @@ export function trackSort(name: string | null): TrackSort | undefined {
   return (["weight", "name", "start"] as const).find((sort) => sort === name);
 }
 
+/** Returns the start of the selected time: fixed, or some seconds before the end. */
+export function startOf(
+  { duration }: { readonly duration: number },
+  { from, last }: Pick<ViewState, "from" | "last">,
+): number | undefined {
+  return last === undefined ? from : Math.max(0, duration - last * 1e9);
+}
+
 /** Encodes the state as the part of the address after `#`. */
 export function toHash(state: ViewState): string {
   const text = new URLSearchParams();
@@ -157,8 +168,11 @@ export function toHash(state: ViewState): string {
   if (state.weight !== FIRST.weight) text.set("weight", state.weight);
   if (state.counts !== FIRST.counts) text.set("counts", state.counts);
   if (!state.inline) text.set("inline", "0");
-  if (state.from !== undefined) text.set("from", `${Math.round(state.from)}`);
+  if (state.from !== undefined && state.last === undefined) {
+    text.set("from", `${Math.round(state.from)}`);
+  }
   if (state.to !== undefined) text.set("to", `${Math.round(state.to)}`);
+  if (state.last !== undefined) text.set("last", `${state.last}`);
   for (const name of ["pids", "tids", "cpus"] as const) {
     const list = state[name];
     if (list !== undefined) text.set(name, list.join(","));
@@ -204,6 +218,7 @@ export function fromHash(hash: string): ViewState {
     inline: text.get("inline") !== "0",
     from: nanoseconds(text.get("from")),
     to: nanoseconds(text.get("to")),
+    last: nanoseconds(text.get("last")),
     pids: numbers(text.get("pids")),
     tids: numbers(text.get("tids")),
     cpus: numbers(text.get("cpus")),

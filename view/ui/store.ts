@@ -2,11 +2,11 @@ import type { ComparisonFacts } from "../data/comparison.ts";
 import type { ProfileFacts, Shown } from "../data/view_engine.ts";
 import type { PtFacts } from "../recording/pt_service.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
-import { CANCELLED, type Opening, type ProgressState } from "../worker/protocol.ts";
+import { CANCELLED, type LiveState, type Opening, type ProgressState } from "../worker/protocol.ts";
 import { functionColors } from "@perfdata/export/tree";
 import { ViewClient } from "./client.ts";
 import { matches } from "./matches.ts";
-import { FIRST, fromHash, toHash, type ViewState } from "./state.ts";
+import { FIRST, fromHash, startOf, toHash, type ViewState } from "./state.ts";
 
 /** The open recording, and the data known of it so far. */
 export interface OpenRecording {
@@ -25,6 +25,10 @@ export interface OpenRecording {
   /** Reason why there is no profile. */
   readonly failed: string | undefined;
   readonly progress: ProgressState | undefined;
+  /** State of a recording that is being made; `undefined` for others. */
+  readonly live: LiveState | undefined;
+  /** Number of times that the recording grew. */
+  readonly generation: number;
   /** Whether there is another recording to compare with. */
   readonly compared: boolean;
   /** The comparison, when it is ready. */
@@ -53,6 +57,10 @@ export class Store {
   opening = false;
   /** The menu that is open. */
   menu: OpenMenu | undefined;
+  /** Whether the page stands still while the recording grows. */
+  isHalted = false;
+  /** Called when the page goes on. */
+  #goesOn: () => void = () => {};
   /** Reason why the dropped files cannot be opened. */
   error: string | undefined;
   readonly #script: string;
@@ -90,7 +98,8 @@ export class Store {
 
   /** Changes the state. Each change can be undone, except those in quick succession. */
   set(change: Partial<ViewState>, replace = false): void {
-    const state = { ...this.state, ...change };
+    const isRange = change.from !== undefined || change.to !== undefined;
+    const state = { ...this.state, ...change, ...(isRange ? { last: undefined } : {}) };
     const hash = toHash(state);
     const isSame = hash === toHash(this.state);
     if (!isSame) {
@@ -107,9 +116,69 @@ export class Store {
   #become(state: ViewState): void {
     const isOther = state.counts !== this.state.counts;
     this.state = state;
+    this.#moveStart();
     this.#changed();
     const opening = this.#opening;
     if (isOther && opening !== undefined) this.start({ ...opening, counts: state.counts });
+  }
+
+  /** Sets the start of the last seconds, if these are shown. */
+  #moveStart(): void {
+    const { state } = this;
+    if (state.last === undefined) return;
+    const from = startOf(this.open?.facts ?? { duration: 0 }, state);
+    this.state = { ...state, from, to: undefined };
+  }
+
+  /** Shows the last seconds of the recording, or all. */
+  showLast(last: number | undefined): void {
+    this.set({ last, from: undefined, to: undefined, zoom: [] });
+  }
+
+  /** Stops the growth of what is shown, or goes on. */
+  halt(): void {
+    this.isHalted = !this.isHalted;
+    this.#goesOn();
+    this.#changed();
+  }
+
+  /** Keeps what is shown, and compares with it from now on. */
+  async keep(): Promise<void> {
+    const { open } = this;
+    if (open === undefined) return;
+    await open.client.call("keep");
+    const comparison = await open.client.call("comparison");
+    if (this.open?.client !== open.client) return;
+    this.open = { ...this.open, compared: true, comparison };
+    this.set({ view: "compare" });
+  }
+
+  /** Shows more of a recording while it is made, until its end. */
+  async #grow(client: ViewClient, update: (change: Partial<OpenRecording>) => void): Promise<void> {
+    const isOpen = () => this.open?.client === client;
+    for (let version = 0; isOpen();) {
+      if (this.isHalted) {
+        await new Promise<void>((goesOn) => this.#goesOn = goesOn);
+        continue;
+      }
+      const state = await client.call("wait", version);
+      // Stopped while it waited.
+      if (!isOpen() || this.isHalted) continue;
+      if (state.version > version) {
+        const facts = await client.call("grow");
+        ({ version } = state);
+        const hasKept = this.open?.comparison !== undefined;
+        const comparison = hasKept ? await client.call("comparison") : undefined;
+        if (this.open === undefined || !isOpen()) return;
+        const generation = this.open.generation + 1;
+        this.open = { ...this.open, facts };
+        this.#moveStart();
+        update({ live: state, colors: colorsOf(facts.functions), generation, comparison });
+      } else {
+        update({ live: state });
+        if (state.isOver) return;
+      }
+    }
   }
 
   get canUndo(): boolean {
@@ -231,6 +300,8 @@ export class Store {
       facts: undefined,
       failed: isSame ? CANCELLED : undefined,
       progress: undefined,
+      live: undefined,
+      generation: 0,
       compared,
       comparison: undefined,
       comparisonFailed: undefined,
@@ -257,8 +328,16 @@ export class Store {
     });
     const profile = client.call("profile").then((facts) => {
       this.opening = false;
-      this.#began(facts);
       update({ facts, progress: undefined, colors: colorsOf(facts.functions) });
+      this.#began(facts);
+      const isLive = opening.from === "server" && opening.live === true;
+      if (isLive) {
+        this.#grow(client, update).catch(() => {
+          const { live } = this.open ?? {};
+          const error = "perfdata view has ended";
+          if (live !== undefined) update({ live: { ...live, isOver: true, error } });
+        });
+      }
     }, (error: Error) => {
       this.opening = false;
       update({ failed: error.message, progress: undefined });

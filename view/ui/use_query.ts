@@ -1,4 +1,12 @@
-import { useEffect, useRef, useState } from "./preact.ts";
+import { createContext, useContext, useEffect, useRef, useState } from "./preact.ts";
+
+/** Number of times that a recording grew: queries are sent again. */
+export const Generation: ReturnType<typeof createContext<number>> = createContext(0);
+
+/** Returns the number of times that the recording grew. */
+export function useGeneration(): number {
+  return useContext(Generation);
+}
 
 /** An answer. Until it arrives, the previous one is shown. */
 export interface Answer<T> {
@@ -9,12 +17,13 @@ export interface Answer<T> {
 }
 
 /**
- * Sends a query whenever it changes: one at a time, and only the last one of those that arrive
+ * Sends a query whenever it or the recording changes: one at a time, and only the last one of those that arrive
  * meanwhile.
  *
  * @param key The query; `undefined` sends none.
  */
 export function useQuery<T>(key: string | undefined, ask: () => Promise<T>): Answer<T> {
+  const generation = useGeneration();
   const [answer, setAnswer] = useState<Answer<T>>({
     value: undefined,
     error: undefined,
@@ -48,6 +57,6 @@ export function useQuery<T>(key: string | undefined, ask: () => Promise<T>): Ans
     };
     if (state.busy) state.next = start;
     else start();
-  }, [key]);
+  }, [key, generation]);
   return answer;
 }

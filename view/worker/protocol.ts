@@ -35,6 +35,20 @@ export interface ProgressState {
   readonly total: number;
 }
 
+/** The state of a recording that is being made. */
+export interface LiveState {
+  /** A number that rises when there is more to show. */
+  readonly version: number;
+  /** Whether the stream has ended. */
+  readonly isOver: boolean;
+  /** Why reading ended early. */
+  readonly error: string | undefined;
+  /** Bytes that arrived. */
+  readonly bytes: number;
+  /** Milliseconds since the last bytes arrived. */
+  readonly quiet: number;
+}
+
 /** Source of a recording. */
 export type Opening =
   /** A process that serves the recording, at an address below that of the page. */
@@ -43,6 +57,8 @@ export type Opening =
     readonly address: string;
     /** Whether the server has a recording to compare with. */
     readonly compared: boolean;
+    /** Whether the recording is being made. */
+    readonly live?: boolean;
     readonly unread?: boolean;
     readonly counts?: ProfileWeight;
   }
@@ -83,6 +99,12 @@ export interface Calls {
   /** Tracepoints and notable records; `undefined` without a recording, or without times. */
   marks(): Marks | undefined;
   profile(): ProfileFacts;
+  /** Waits for more than a version of a recording that is being made. */
+  wait(version: number): LiveState;
+  /** Reads what there is of it now. */
+  grow(): ProfileFacts;
+  /** Keeps what is shown as the recording to compare with. */
+  keep(): void;
   flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes;
   /** `undefined` without another recording. */
   comparison(): ComparisonFacts | undefined;

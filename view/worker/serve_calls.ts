@@ -24,6 +24,8 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
   let source: Promise<ViewSource> | undefined;
   let engine: (() => Promise<ViewEngine>) | undefined;
   let comparison: Promise<Comparison | undefined> | undefined;
+  /** What was kept of a recording that is being made, to compare with. */
+  let kept: ViewEngine | undefined;
   const progressed = (progress: ProgressState) => scope.postMessage({ progress });
   const open = (opening: Opening): Promise<ViewSource> => {
     if (opening.from === "server") return Promise.resolve(serverSource(opening));
@@ -41,7 +43,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
       // Samples are read on the first query that needs them; the page sends fast queries before.
       let made: Promise<ViewEngine> | undefined;
       engine = () => made ??= readSamples(args[0] as Opening, from, progressed);
-      comparison = undefined;
+      comparison = kept = undefined;
       return { compared: base !== undefined, hasCode };
     }
     if (source === undefined || engine === undefined) throw new Error("nothing is open");
@@ -71,12 +73,24 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
         const [shown, format] = args as [Shown, ProfileFormat];
         return await savedProfile(await engine(), shown, format);
       }
+      case "wait":
+        return await from.growth?.(Number(args[0]));
+      case "grow": {
+        const made = new ViewEngine(await from.profile(() => {}));
+        engine = () => Promise.resolve(made);
+        comparison = undefined;
+        return made.facts();
+      }
+      case "keep":
+        kept = await engine();
+        comparison = undefined;
+        return;
       case "comparison":
-        comparison ??= compare(from, await engine(), progressed);
+        comparison ??= compare(kept ?? from, await engine(), progressed);
         return (await comparison)?.facts();
       case "compareFunctions":
       case "compareFlame": {
-        const compared = await comparison;
+        const compared = await (comparison ??= compare(kept ?? from, await engine(), progressed));
         if (compared === undefined) throw new Error("there is nothing to compare with");
         const [shown, query, width] = args as [Shown, ComparisonQuery & FlameQuery, Side];
         return name === "compareFlame"
@@ -110,12 +124,14 @@ async function readSamples(
   return new ViewEngine(await (await source).profile(progress));
 }
 
-/** Reads the other recording of a comparison, after the shown one. */
+/** Compares with what was kept, or reads the other recording, after the shown one. */
 async function compare(
-  { base }: ViewSource,
+  other: ViewEngine | ViewSource,
   engine: ViewEngine,
   progress: (state: ProgressState) => void,
 ): Promise<Comparison | undefined> {
+  if (other instanceof ViewEngine) return new Comparison(other, engine);
+  const { base } = other;
   return base === undefined
     ? undefined
     : new Comparison(new ViewEngine(await base(progress)), engine);

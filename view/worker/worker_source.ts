@@ -14,7 +14,7 @@ import { codeOfReport, type ReportCode, reportProfile } from "../recording/repor
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
-import type { Opening, ProgressState } from "./protocol.ts";
+import type { LiveState, Opening, ProgressState } from "./protocol.ts";
 
 /** Access to a recording, in the worker. */
 export interface ViewSource {
@@ -28,6 +28,8 @@ export interface ViewSource {
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
   /** Reads the recording to compare with; `undefined` without a comparison. */
   readonly base: ((progress: (state: ProgressState) => void) => Promise<ViewProfile>) | undefined;
+  /** Waits for more than a version; missing if the recording is not being made. */
+  readonly growth?: ((version: number) => Promise<LiveState>) | undefined;
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;
   record(number: number): Promise<RecordDetail | undefined>;
@@ -111,9 +113,9 @@ export const FRAME = { PROGRESS: 0, DATA: 1, ERROR: 2 } as const;
 
 /** Opens a recording that a process serves. */
 export function serverSource(
-  { address, compared, counts = "period" }: Pick<
+  { address, compared, live, counts = "period" }: Pick<
     Opening & { readonly from: "server" },
-    "address" | "compared" | "counts"
+    "address" | "compared" | "live" | "counts"
   >,
 ): ViewSource {
   const ask = async <T>(path: string): Promise<T> => {
@@ -148,6 +150,7 @@ export function serverSource(
     marks: () => ask("marks"),
     profile: profile(`profile?counts=${counts}`),
     base: compared ? profile(`base?counts=${counts}`) : undefined,
+    growth: live === true ? (version) => ask(`growth?after=${version}`) : undefined,
     records: (query, from, count) =>
       ask(`records?query=${text(query)}&from=${from}&count=${count}`),
     position: (query, number) => ask(`position?query=${text(query)}&number=${number}`),

@@ -60,13 +60,15 @@ export async function contentSecurityPolicy(
 export async function pageText(
   parts: PageParts,
   from: PageFrom,
-  { data = "", compared = false, first = "" }: {
+  { data = "", compared = false, live = false, first = "" }: {
     /** Data of a report. */
     readonly data?: string;
     /** Initial view, in the format of an address's hash. */
     readonly first?: string;
     /** Whether the server has a recording to compare with. */
     readonly compared?: boolean;
+    /** Whether the recording of the server is being made. */
+    readonly live?: boolean;
   } = {},
 ): Promise<string> {
   // A script ends at the first `</script`, even within a string.
@@ -75,6 +77,7 @@ export async function pageText(
   const csp = await contentSecurityPolicy(own, from);
   const values: Readonly<Record<string, string>> = {
     'data-from="FROM"': `data-from="${from}"${compared ? " data-compared" : ""}` +
+      (live ? " data-live" : "") +
       (first === "" ? "" : ` data-first="${first.replaceAll("&", "&amp;")}"`),
     'content="CSP"': `content="${csp}"`,
     "/*STYLE*/": own.style,

@@ -91,6 +91,11 @@ export interface ViewProfile {
    * start.
    */
   readonly step?: number;
+  /**
+   * Nanoseconds since {@linkcode ViewProfile.start} from which on samples have their own times, if
+   * only older ones are summed up by slice.
+   */
+  readonly exactFrom?: number;
   /** Number of recordings that were summed up; default 1. */
   readonly recordings?: number;
 }
@@ -112,7 +117,7 @@ export interface ViewProfile {
  * ```
  */
 export function viewProfile(profile: Profile): ViewProfile {
-  const { samples, span } = profile;
+  const { samples, span, slices } = profile;
   const names = functionNames(profile);
   const stacks = frameStacks(profile, { by: "function" });
   const { rows, number } = inDepthFirstOrder(stacks, ranks(names));
@@ -153,6 +158,7 @@ export function viewProfile(profile: Profile): ViewProfile {
     },
     start: `${profile.epoch + BigInt(Math.round(start))}`,
     duration: span === undefined ? 0 : span[1] - span[0],
+    ...(slices === undefined ? {} : { step: slices.step, exactFrom: slices.until - start }),
   };
 }
 

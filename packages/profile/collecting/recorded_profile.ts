@@ -106,10 +106,8 @@ export async function recordedProfile(
   const { engine, span } = collector;
   const { stacks } = engine;
   const { threads, threadOf } = threadsOf(collector);
-  // Times of the recording's clock, if they are exact as doubles; else relative to the first
-  // sample.
   const { first, last } = span;
-  const epoch = first === undefined || first < EXACT ? 0n : first;
+  const epoch = epochOf(first);
   const { states, ...samples } = samplesOf(collector, threadOf, epoch);
   const columns = {
     parent: stacks.parent.subarray(0, stacks.count),
@@ -129,11 +127,7 @@ export async function recordedProfile(
     trust: trustLine(collector, trust, callersOf(columns, samples, engine), { events, samples }),
     events,
     threads,
-    objects: engine.places.objects.map(({ path, buildId }, number) => ({
-      name: shortName(engine.places.mapped[number] ?? { name: path, kernel: false }),
-      path,
-      buildId,
-    })),
+    objects: objectsOf(engine),
     stacks: columns,
     samples,
     epoch,
@@ -170,8 +164,17 @@ function withStates(
   return { ...shown, notes: intervalLines(intervals) };
 }
 
+/** The objects of an engine's places. */
+export function objectsOf({ places }: Engine): Profile["objects"] {
+  return places.objects.map(({ path, buildId }, number) => ({
+    name: shortName(places.mapped[number] ?? { name: path, kernel: false }),
+    path,
+    buildId,
+  }));
+}
+
 /** The threads in order of appearance, and the number of the thread by context. */
-function threadsOf(
+export function threadsOf(
   collector: SampleCollector,
 ): { readonly threads: ThreadTable; readonly threadOf: Int32Array } {
   const { histogram, comms } = collector;
@@ -193,7 +196,7 @@ function threadsOf(
 }
 
 /** The samples; if times are counted, with the states of threads. */
-function samplesOf(
+export function samplesOf(
   collector: SampleCollector,
   threadOf: Int32Array,
   epoch: bigint,
@@ -213,7 +216,7 @@ function samplesOf(
 }
 
 /** The events of the recording, or one for times. */
-function eventsOf({ weight, engine }: SampleCollector): readonly ProfileEvent[] {
+export function eventsOf({ weight, engine }: SampleCollector): readonly ProfileEvent[] {
   if (isTimeWeight(weight)) return [{ name: weight, unit: "nanoseconds" }];
   const { eventNames, reader } = engine;
   return reader.events.all.map((_, number) => {
@@ -227,8 +230,8 @@ function eventsOf({ weight, engine }: SampleCollector): readonly ProfileEvent[] 
  * A line with the shares of samples that have a function and a stack, and the reasons why others
  * have none.
  */
-function trustLine(
-  collector: SampleCollector,
+export function trustLine(
+  collector: Pick<SampleCollector, "engine" | "samples" | "largest" | "leftOut">,
   { all, resolved, unresolved, unverified }: SymbolTrust,
   callers: Callers,
   profile: Pick<Profile, "events" | "samples">,
@@ -277,15 +280,23 @@ function trustLine(
 /** Limit of times that are exact as doubles. */
 const EXACT = 1n << 52n;
 
+/**
+ * The time that the times of a profile are relative to: 0 for times of the recording's clock, if
+ * they are exact as doubles; else the time of the first sample.
+ */
+export function epochOf(first: bigint | undefined): bigint {
+  return first === undefined || first < EXACT ? 0n : first;
+}
+
 /** Numbers of samples with callers. */
-interface Callers {
+export interface Callers {
   /** Samples with a stack of more than one place. */
   readonly some: number;
   /** Samples of `some` with an unmapped user address in the stack; 0 if stacks were unwound. */
   readonly lost: number;
 }
 
-function callersOf(
+export function callersOf(
   { parent, place }: StackColumns,
   { length, stack, count }: SampleColumns,
   { places, unwound }: Engine,

@@ -294,6 +294,20 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     this.sockets = cpus.map(({ socket }) => socket);
   }
 
+  /** Number of timed samples that wait for {@linkcode SampleCollector.takeRows}. */
+  get waiting(): number {
+    return this.#timed?.length ?? 0;
+  }
+
+  /**
+   * Allows more timed samples after {@linkcode SampleCollector.takeRows}. Removes the contexts of
+   * the samples that were taken.
+   */
+  resume(): void {
+    this.#isTaken = false;
+    this.#histogram.reset();
+  }
+
   /** Counts the samples of a run. */
   rows(run: Run): void {
     const reads = this.#reads;

@@ -179,6 +179,10 @@ export interface Profile {
   readonly epoch: bigint;
   /** Times of the first and last sample in ns, relative to the epoch, if samples have times. */
   readonly span?: readonly [number, number];
+  /**
+   * Set if samples before `until` are summed up by slices of `step` ns, whose start is their time.
+   */
+  readonly slices?: { readonly step: number; readonly until: number } | undefined;
   /** Context switches, in order of time; empty if they were not recorded. */
   readonly switches: readonly ProfileSwitch[];
   /** Description of the recording: a command or a file. */

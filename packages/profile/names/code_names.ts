@@ -1,4 +1,4 @@
-import { byteAt, intAt, uintAt } from "@perfdata/format/bytes";
+import { byteAt, enlarge, intAt, uintAt } from "@perfdata/format/bytes";
 import {
   type AddressedPlaces,
   type Engine,
@@ -71,22 +71,29 @@ export function isUnverified({ functions }: NamedCode, number: number): boolean 
 }
 
 /** Collects the names of places, object by object. */
-class CodeNames {
+export class CodeNames {
   readonly #places: NameablePlaces;
   readonly #table = new FrameTable();
   readonly #frames = new IntColumn();
   /** First frame of each place in `#frames`. Places of one result share their frames. */
-  readonly #start: Int32Array;
-  readonly #count: Int32Array;
+  #start: Int32Array<ArrayBuffer>;
+  #count: Int32Array<ArrayBuffer>;
 
+  /** Starts without names. */
   constructor(places: NameablePlaces) {
     this.#places = places;
     this.#start = new Int32Array(places.count);
     this.#count = new Int32Array(places.count);
   }
 
+  /** Adds the names of looked-up places. */
   add({ object, places, resolutions, verified }: FoundPlaces): void {
     const kind = this.#kindOf(object) | (verified ? 0 : FUNCTION_KIND.UNVERIFIED);
+    const { count } = this.#places;
+    if (count > this.#start.length) {
+      this.#start = enlarge(this.#start, count);
+      this.#count = enlarge(this.#count, count);
+    }
     let last: Resolution | undefined;
     let start = 0;
     for (let i = 0; i < places.length; i++) {
@@ -131,6 +138,7 @@ class CodeNames {
     }
   }
 
+  /** The names so far. */
   columns(): NamedCode {
     const { count } = this.#places;
     const start = new Int32Array(count + 1);

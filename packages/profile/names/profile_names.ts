@@ -50,7 +50,26 @@ export async function namePlaces(
     uses.use(place, ADDRESS_USE.IP, samples.count[i] as number, floatAt(samples.period, i));
   }
   const { names, trust } = await nameCode(places, uses, resolver, progress);
-  const { table, frameOf } = shownFrames(names, shownObjects(places.objects), resolver.show);
+  const shown = shownPlaces(places, names, isMet, { table: new FrameTable(), show: resolver.show });
+  return { ...shown, trust };
+}
+
+/**
+ * The columns of a profile for named places. A place that was met and has no name gets a frame
+ * without one.
+ *
+ * @param shown The functions of earlier profiles, which keep their numbers; and what makes names
+ * readable.
+ */
+export function shownPlaces(
+  places: NameablePlaces & Pick<Engine["places"], "cpumode">,
+  names: NamedCode,
+  isMet: Uint8Array,
+  shown: { readonly table: FrameTable; readonly show: (name: string) => string },
+): Omit<NamedPlaces, "trust"> {
+  const { table } = shown;
+  const { count } = places;
+  const frameOf = shownFrames(names, shownObjects(places.objects), shown);
   const object = new Int32Array(count);
   const address = new Float64Array(count);
   const start = new Int32Array(count + 1);
@@ -69,7 +88,7 @@ export async function namePlaces(
     start[place + 1] = at;
   }
   const named = { object, address, start, frames: frames.subarray(0, at) };
-  return { ...table.columns(), places: named, trust };
+  return { ...table.columns(), places: named };
 }
 
 /** Kind of code where nothing is mapped. */
@@ -81,13 +100,12 @@ function unmappedKind(mode: number): number {
     : FUNCTION_KIND.OTHER;
 }
 
-/** Frames with displayed names and objects, and the number of each frame among them. */
+/** Adds frames with displayed names and objects to a table; returns the number of each frame. */
 function shownFrames(
   { frames, functions, files }: NamedCode,
   shown: Int32Array,
-  show: (name: string) => string,
-): { readonly table: FrameTable; readonly frameOf: Int32Array } {
-  const table = new FrameTable();
+  { table, show }: Parameters<typeof shownPlaces>[3],
+): Int32Array {
   const byName = new Map<string, string>();
   const shownOf = Int32Array.from(functions.name, (name, number) => {
     let text = name;
@@ -101,10 +119,9 @@ function shownFrames(
       text,
     );
   });
-  const frameOf = Int32Array.from(
+  return Int32Array.from(
     frames.function,
     (number, i) =>
       table.at(intAt(shownOf, number), files[intAt(frames.file, i)], intAt(frames.line, i)),
   );
-  return { table, frameOf };
 }

@@ -84,6 +84,11 @@ export interface Consumer {
   described?(): Promise<void>;
   /** Called after the rows of each batch, for asynchronous work. */
   settle?(): Promise<void>;
+  /**
+   * Returns whether the consumer keeps no number of a stack, so that the engine's stacks can be
+   * cleared. In a stream, asked after each batch, if there are many stacks.
+   */
+  releasesStacks?(): boolean;
   /** Returns whether to stop reading. Called after each batch. */
   done?(): boolean;
   /** Called after the last record. */

@@ -23,6 +23,11 @@ export interface EngineOptions extends OrderOptions {
    * registers of the processor are joined with the call stacks of previous samples.
    */
   readonly stitchLbr?: boolean | undefined;
+  /**
+   * Whether samples are delivered while a stream goes on, even if the build ids of the files to
+   * unwind their stacks with come at its end.
+   */
+  readonly live?: boolean | undefined;
   /** Filter of samples: see `Run.chosen`. */
   readonly filter?: SampleFilter;
   /**

@@ -13,6 +13,9 @@ import type { Run } from "../order/run.ts";
 import { DeferredChains } from "../stacks/user_chains.ts";
 import type { Reading } from "./strategy.ts";
 
+/** Number of stacks from which on they are cleared, if no consumer keeps their numbers. */
+const MANY_STACKS = 1 << 19;
+
 /**
  * Reads all records once, in the order of time or of the file; the machine has the state of the
  * current record.
@@ -58,10 +61,15 @@ export async function readStream(
       }
       for (const taker of takers) await taker.payload?.(again);
     },
-    waitsForEnd: () => whole && options.unwind !== undefined && mayLearnBuilds(reader),
+    waitsForEnd: () =>
+      whole && options.unwind !== undefined && options.live !== true && mayLearnBuilds(reader),
     read: lateFeatures,
     settle: waiting.length === 0 ? undefined : async () => {
       for (const consumer of waiting) await consumer.settle?.();
+      if (
+        engine.stacks.count > MANY_STACKS &&
+        consumers.every((consumer) => consumer.releasesStacks?.() === true)
+      ) pass.resolver.resetStacks();
     },
     done() {
       const { recordBytes, payloadBytes } = reader.stats;

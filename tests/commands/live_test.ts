@@ -1,0 +1,148 @@
+/** Recordings that are shown while they arrive through a pipe. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import type { StreamSource } from "@perfdata/format/bytes";
+import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
+import { totals } from "@perfdata/profile";
+import { LiveRecording } from "../../tools/shared/live_recording.ts";
+import { serverSource } from "../../view/worker/worker_source.ts";
+import { inRounds, records, Slow } from "../support/live_stream.ts";
+import { denoFolder, inFolder, toolArguments } from "../support/tool.ts";
+
+const BYTES = await inRounds();
+
+const FLAGS = { on: {}, value: {}, operands: [] };
+
+function liveOf(source: StreamSource): LiveRecording {
+  const flags = FLAGS as never;
+  return new LiveRecording({ tool: "view", name: "-", flags, debugInformation: false, source });
+}
+
+/** Waits for a profile with more than some version. */
+async function newer(live: LiveRecording, version: number) {
+  for (;;) {
+    const state = await live.next(version);
+    if (state.version > version) {
+      const made = await live.profile();
+      if (made !== undefined) return made;
+    }
+    assert(!state.isOver, state.error);
+  }
+}
+
+const samplesOf = (profile: Parameters<typeof totals>[0]) =>
+  totals(profile).reduce((sum, { samples }) => sum + samples, 0);
+
+Deno.test("LiveRecording: a stream in two parts gives the samples of the first rounds, then all", async () => {
+  const all = await records(BYTES);
+  const samples = all.filter(({ type }) => type === PERF_RECORD_SAMPLE).length;
+  const rounds = all.filter(({ type }) => type === PERF_RECORD_FINISHED_ROUND);
+  const middle = rounds[rounds.length >> 1]?.end ?? NaN;
+  const arrived = all.filter(({ type, end }) => type === PERF_RECORD_SAMPLE && end <= middle);
+  const source = new Slow();
+  const live = liveOf(source);
+  // Bytes that end within a record.
+  source.push(BYTES.subarray(0, middle + 3));
+  const first = await newer(live, 0);
+  const shown = samplesOf(first.profile);
+  assert(shown > 0 && shown <= arrived.length && arrived.length < samples);
+  assertEquals(live.state.isOver, false);
+  // Nothing more arrives.
+  assertEquals((await live.next(first.version, 0)).version, first.version);
+  source.push(BYTES.subarray(middle + 3), undefined);
+  assertEquals(await live.done, true);
+  const last = await live.profile();
+  assert(last !== undefined);
+  assertEquals(samplesOf(last.profile), samples);
+  assertEquals([live.state.isOver, live.state.error, live.state.bytes], [
+    ...[true, undefined, BYTES.length],
+  ]);
+  assertEquals((await live.next(last.version)).version, last.version);
+});
+
+Deno.test("LiveRecording: a stream that ends within a record gives the samples before it, and is damaged", async () => {
+  const all = await records(BYTES);
+  const cut = Math.floor(BYTES.length * 0.7);
+  const before = all.filter(({ type, end }) => type === PERF_RECORD_SAMPLE && end <= cut).length;
+  const source = new Slow();
+  const live = liveOf(source);
+  source.push(BYTES.subarray(0, cut), undefined);
+  assertEquals(await live.done, false);
+  const made = await live.profile();
+  assert(made !== undefined);
+  assertEquals([samplesOf(made.profile), live.state.isOver], [before, true]);
+});
+
+Deno.test("LiveRecording: a stream that breaks says why, and what had arrived stays", async () => {
+  const all = await records(BYTES);
+  const cut = Math.floor(BYTES.length * 0.7);
+  const before = all.filter(({ type, end }) => type === PERF_RECORD_SAMPLE && end <= cut).length;
+  const source = new Slow();
+  const live = liveOf(source);
+  source.push(BYTES.subarray(0, cut), new Error("connection reset by peer"));
+  assertEquals(await live.done, false);
+  assertEquals(live.state.error, "connection reset by peer");
+  const made = await live.profile();
+  assert(made !== undefined);
+  assertEquals(samplesOf(made.profile), before);
+});
+
+Deno.test("LiveRecording: a stream without samples, and bytes that are no recording, end with a reason", async () => {
+  const reasons: (string | undefined)[] = [];
+  for (
+    const bytes of [
+      BYTES.subarray(0, 16),
+      new TextEncoder().encode("no recording at all".repeat(9)),
+    ]
+  ) {
+    const source = new Slow();
+    const live = liveOf(source);
+    source.push(bytes, undefined);
+    assertEquals([await live.done, await live.profile()], [false, undefined]);
+    reasons.push(live.state.error);
+  }
+  assertEquals(reasons[0], "no samples");
+  assertStringIncludes(reasons[1] ?? "", "expected PERFILE2");
+});
+
+Deno.test({
+  name: "view -: serves what has arrived, and slices of what --save kept",
+  async fn() {
+    await inFolder(async (folder) => {
+      const saved = `${folder}/saved.data`;
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [...toolArguments("view"), "--save", saved, "-"],
+        env: { NO_COLOR: "1", PERFDATA_CWD: "", HOME: folder, DENO_DIR: denoFolder() },
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "null",
+      }).spawn();
+      const writer = child.stdin.getWriter();
+      const reader = child.stdout.getReader();
+      try {
+        // The page is served before anything arrives.
+        const address = new TextDecoder().decode((await reader.read()).value).trim();
+        const { length } = (await records(BYTES)).filter(({ type }) => type === PERF_RECORD_SAMPLE);
+        const middle = BYTES.length >> 1;
+        await writer.write(BYTES.subarray(0, middle));
+        const source = serverSource({ address, compared: false, live: true });
+        const samples = async () =>
+          (await source.profile(() => {})).samples.count.reduce((sum, count) => sum + count, 0);
+        const first = await samples();
+        assert(first > 0 && first < length);
+        await writer.write(BYTES.subarray(middle));
+        await writer.close();
+        let state = await source.growth?.(0);
+        while (state?.isOver === false) state = await source.growth?.(state.version);
+        assertEquals(await samples(), length);
+        assertEquals(Deno.readFileSync(saved), BYTES);
+        const slice = new Uint8Array(await (await source.slice({})).arrayBuffer());
+        const sliced = (await records(slice)).filter(({ type }) => type === PERF_RECORD_SAMPLE);
+        assertEquals(sliced.length, length);
+      } finally {
+        child.kill("SIGINT");
+        await reader.cancel();
+        await child.status;
+      }
+    });
+  },
+});

@@ -1,0 +1,40 @@
+/** Runs `top`. */
+import { streamSource } from "@perfdata/format/bytes";
+import { browseLive } from "../shared/browse.ts";
+import { complainAll, InputError, isInteractive } from "../shared/cli.ts";
+import type { FlagsOf } from "../shared/flag_table.ts";
+import { SHELL, stdinKeyboard } from "../shared/keyboard.ts";
+import { LiveRecording } from "../shared/live_recording.ts";
+import { type FLAGS, RECORDED } from "../top.ts";
+
+export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
+  if (!isInteractive()) {
+    throw new InputError("no terminal: perf record -o - … | perfdata funcs - prints a table");
+  }
+  const { operands, on } = flags;
+  const args = operands.length > 0 ? operands : RECORDED;
+  const perf = new Deno.Command(SHELL, {
+    args: ["-c", 'exec perf record --no-buffering -o - "$@"', "perf", ...args],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const said = new Response(perf.stderr).text();
+  const shown = { tool: "top", name: "perf", flags };
+  const recording = new LiveRecording({
+    ...shown,
+    debugInformation: !on["no-inline"],
+    source: streamSource(perf.stdout),
+  });
+  const code = await browseLive(recording, {
+    ...{ ...shown, keyboard: stdinKeyboard(), sort: "total" },
+  });
+  try {
+    perf.kill("SIGINT");
+  } catch {
+    // It has ended.
+  }
+  if (code !== 0) complainAll("top: perf record", (await said).trim().split("\n"));
+  // The rest of what perf recorded is not read.
+  Deno.exit(code);
+}

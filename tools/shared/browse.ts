@@ -1,0 +1,212 @@
+/** Runs the browser in the terminal, for a recording that is read or one that is being made. */
+import { eventCounts, type Profile } from "@perfdata/profile";
+import { resolveTime } from "@perfdata/session";
+import { viewProfile } from "@perfdata/export/tree";
+import { ViewEngine } from "../../view/data/view_engine.ts";
+import { Browser, type BrowserHost } from "../../view/terminal/browser.ts";
+import { runBrowser, Screen, type Terminal } from "../../view/terminal/terminal.ts";
+import type { AnnotatedPages, AnnotatedSource } from "./annotate_page.ts";
+import { complain, writeLine } from "./cli.ts";
+import type { BROWSER_FLAGS, PROFILE_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
+import { type Keyboard, SHELL, stdinKeyboard } from "./keyboard.ts";
+import type { LiveRecording, MadeProfile } from "./live_recording.ts";
+import type { LiveState } from "../../view/worker/protocol.ts";
+import { chosenEvent, type ReadProfile } from "./open_profile.ts";
+import { parseTime } from "./time_flag.ts";
+
+type BrowserFlags = FlagsOf<typeof BROWSER_FLAGS & typeof PROFILE_FLAGS>;
+
+/** What the browser shows. */
+export interface Shown {
+  readonly profile: Profile;
+  readonly source: ReadProfile["source"];
+  readonly engine: ViewEngine;
+}
+
+/** Options of {@linkcode browse}. */
+export interface BrowseOptions {
+  /** The command's name, for messages. */
+  readonly tool: string;
+  readonly name: string;
+  readonly flags: BrowserFlags & AnnotatedSource["flags"];
+  readonly shown: Shown;
+  /** The event that is shown first. */
+  readonly event: number;
+  /** The share by which functions are sorted first. */
+  readonly sort: "total" | "self";
+  /** The keys; those of standard input by default. */
+  readonly keyboard?: Keyboard | undefined;
+  /** The recording, if it is being made. */
+  readonly live?: { readonly recording: LiveRecording; readonly version: number } | undefined;
+}
+
+/** Shows the browser until the user quits. */
+export async function browse(options: BrowseOptions): Promise<void> {
+  const { tool, name, flags, event, live, keyboard = stdinKeyboard() } = options;
+  const { on } = flags;
+  let { shown } = options;
+  let pages: AnnotatedPages | undefined;
+  const host: BrowserHost = {
+    async annotate(fn, selected) {
+      const { AnnotatedPages } = await import("./annotate_page.ts");
+      const fullNames = on["full-names"];
+      pages ??= new AnnotatedPages({ ...shown, name, flags, fullNames });
+      return await pages.page(fn, selected);
+    },
+    send: (command, text) => send({ tool, screen, keyboard }, command, text),
+    async parseTime(text) {
+      const range = parseTime(text);
+      const { start, duration } = shown.engine.profile;
+      const first = BigInt(start);
+      const span = [first, first + BigInt(Math.round(duration))] as const;
+      const [from, to] = await resolveTime(range, () => Promise.resolve(span));
+      const since = (time: bigint) => Math.max(0, Number(time - first));
+      // A time range includes its end, a selection does not.
+      return [
+        range.first === undefined ? undefined : since(from),
+        range.last === undefined || to >= span[1] ? undefined : since(to) + 1,
+      ];
+    },
+  };
+  const browser = new Browser(shown.engine, host, {
+    event,
+    fullNames: on["full-names"],
+    sort: options.sort,
+  });
+  const screen = new Screen(browser, terminalWith(keyboard));
+  const restore = () => {
+    screen.leave();
+    keyboard.setRaw(false);
+  };
+  const ended = () => {
+    restore();
+    Deno.exit(143);
+  };
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, ended);
+  let version = live?.version ?? 0;
+  const grown = live && (async () => {
+    const { recording } = live;
+    const state = await recording.next(version, QUIET);
+    const made = state.version > version ? await recording.profile() : undefined;
+    if (made !== undefined) {
+      ({ version } = made);
+      shown = shownOf(made, recording);
+      pages = undefined;
+    }
+    browser.grow(made && shown.engine, { isOver: state.isOver, status: statusOf(state) });
+    return !state.isOver;
+  });
+  try {
+    keyboard.setRaw(true);
+    if (live !== undefined) browser.grow(undefined, { isOver: false, status: "live" });
+    await runBrowser(browser, screen.terminal, screen, grown);
+  } finally {
+    restore();
+    for (const signal of ["SIGTERM", "SIGHUP"] as const) Deno.removeSignalListener(signal, ended);
+  }
+}
+
+/** Shows a recording that is being made; returns the exit code. */
+export async function browseLive(
+  recording: LiveRecording,
+  options: Pick<BrowseOptions, "tool" | "name" | "flags" | "keyboard" | "sort">,
+): Promise<number> {
+  const { tool, name, flags } = options;
+  complain(`${tool}: ${name}: waiting for samples`);
+  let made: MadeProfile | undefined;
+  for (let state = recording.state; made === undefined; state = await recording.next(0)) {
+    made = await recording.profile();
+    if (made === undefined && state.isOver) return 1;
+  }
+  const { profile, version } = made;
+  const { event } = chosenEvent(tool, name, {
+    profile,
+    wanted: flags.value.event ?? mainEvent(profile),
+    hasAll: true,
+  });
+  await browse({
+    ...options,
+    shown: shownOf(made, recording),
+    event,
+    live: { recording, version },
+  });
+  return recording.state.isOver ? (await recording.done ? 0 : 1) : 0;
+}
+
+/** Milliseconds after which the screen says that nothing arrives. */
+const QUIET = 1000;
+
+function shownOf({ profile }: MadeProfile, { source }: LiveRecording): Shown {
+  return { profile, source, engine: new ViewEngine(viewProfile(profile)) };
+}
+
+function mainEvent(profile: Profile): string | undefined {
+  const counts = eventCounts(profile);
+  return profile.events[counts.indexOf(Math.max(...counts))]?.name;
+}
+
+/** A few words about a recording that is being made. */
+function statusOf({ isOver, error, quiet }: LiveState): string {
+  if (error !== undefined) return `ended: ${error}`;
+  if (isOver) return "ended";
+  return quiet > 2 * QUIET ? `nothing for ${Math.floor(quiet / 1000)} s` : "live";
+}
+
+function terminalWith(keyboard: Keyboard): Terminal {
+  const encoder = new TextEncoder();
+  return {
+    colors: Deno.noColor ? "attributes" : "colors",
+    size: () => Deno.consoleSize(),
+    write(text) {
+      const bytes = encoder.encode(text);
+      try {
+        for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+      } catch {
+        // The terminal is closed; the next read ends the browser.
+      }
+    },
+    read: () => keyboard.read(),
+    onResize(changed) {
+      Deno.addSignalListener("SIGWINCH", changed);
+      return () => Deno.removeSignalListener("SIGWINCH", changed);
+    },
+  };
+}
+
+/** Runs a shell command of the user on the terminal, with a text on its standard input. */
+async function send(
+  { tool, screen, keyboard }: {
+    readonly tool: string;
+    readonly screen: Screen;
+    readonly keyboard: Keyboard;
+  },
+  command: string,
+  text: string,
+): Promise<string> {
+  const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });
+  if (state !== "granted") return `commands may not be run here: deno run --allow-run=${SHELL}`;
+  screen.leave();
+  keyboard.setRaw(false);
+  // Ctrl-C ends only the command.
+  const ignore = () => {};
+  Deno.addSignalListener("SIGINT", ignore);
+  try {
+    const child = new Deno.Command(SHELL, { args: ["-c", command], stdin: "piped" }).spawn();
+    const writer = child.stdin.getWriter();
+    try {
+      await writer.write(new TextEncoder().encode(text));
+      await writer.close();
+    } catch {
+      // The command closed its standard input early.
+    }
+    const { code } = await child.status;
+    writeLine(`${tool}: ${code === 0 ? "done" : `exit code ${code}`}: Enter goes back`);
+    await keyboard.line();
+    return code === 0 ? "" : `${command}: exit code ${code}`;
+  } finally {
+    Deno.removeSignalListener("SIGINT", ignore);
+    keyboard.setRaw(true);
+    screen.enter();
+  }
+}

@@ -1,0 +1,239 @@
+/** A recording that arrives through a pipe while it is made, as a profile that grows. */
+import type { ByteSource, StreamSource } from "@perfdata/format/bytes";
+import { PerfDataReader } from "@perfdata/format/records";
+import { collect } from "@perfdata/perfdata/collect";
+import {
+  filterProfile,
+  joinPmus,
+  LiveCollector,
+  LiveProfile,
+  type Profile,
+  type ProfileWeight,
+} from "@perfdata/profile";
+import type { SymbolResolver } from "@perfdata/symbols";
+import type { LiveState } from "../../view/worker/protocol.ts";
+import { complain, Complaints, InputError } from "./cli.ts";
+import type { PROFILE_FLAGS } from "./flag_sets.ts";
+import type { FlagsOf } from "./flag_table.ts";
+import { openInput } from "./open_input.ts";
+import { type ReadProfile, titleOf } from "./open_profile.ts";
+import { nameFilters, sampleFilter } from "./sample_flags.ts";
+import { resolverOf } from "./symbol_flags.ts";
+
+/** A profile of a recording that is being made. */
+export interface MadeProfile {
+  readonly profile: Profile;
+  /** The version of which {@linkcode LiveState} has more if its version is greater. */
+  readonly version: number;
+}
+
+/** Options of a {@linkcode LiveRecording}. */
+export interface LiveOptions {
+  /** The command's name, for messages. */
+  readonly tool: string;
+  /** The recording: `-` for standard input. */
+  readonly name: string;
+  readonly flags: FlagsOf<typeof PROFILE_FLAGS>;
+  /** Whether to read source lines and inlined calls, when the recording has ended. */
+  readonly debugInformation: boolean;
+  /** What is summed; periods by default. */
+  readonly weight?: ProfileWeight;
+  /** Receives all bytes as they arrive. */
+  readonly save?: ((bytes: Uint8Array) => void) | undefined;
+  /** The stream; standard input by default. */
+  readonly source?: StreamSource | undefined;
+}
+
+/** Milliseconds between two profiles, at least. */
+const PACE = 1000;
+/** Milliseconds between two looks for more. */
+const LOOK = 100;
+/** Milliseconds between two searches for symbols that were missing. */
+const RETRY = 10_000;
+/** The time to make a profile is at most one of so many parts of all time. */
+const SHARE = 4;
+
+/** Reads a pipe in the background; makes a profile of what was read so far if one is asked for. */
+export class LiveRecording {
+  readonly #options: LiveOptions;
+  readonly #live = new LiveProfile();
+  readonly #complaints: Complaints;
+  #collector: LiveCollector | undefined;
+  /** The symbols that new places are looked up in. */
+  #symbols: Promise<SymbolResolver> | undefined;
+  #resolver: SymbolResolver | undefined;
+  /** Opens new symbols, with lines and inlined functions if the recording has ended. */
+  #opened: (() => Promise<SymbolResolver>) | undefined;
+  #bytes = 0;
+  #arrived = performance.now();
+  #isOver = false;
+  #error: string | undefined;
+  /** Why the stream could not be read to its end. */
+  #broken: string | undefined;
+  /** The version that was made last, and the number of samples in it. */
+  #made = { version: 0, samples: 0, isOver: false };
+  #nextAt = 0;
+  #retryAt = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** The profile of another tool, which does not grow. */
+  #imported: Profile | undefined;
+  /** Settled when the stream has ended: whether all of it could be read. */
+  readonly done: Promise<boolean>;
+
+  /** Starts to read. */
+  constructor(options: LiveOptions) {
+    const { tool, name } = options;
+    this.#options = options;
+    this.#complaints = new Complaints(`${tool}: ${name}`);
+    this.done = this.#read().catch((error: Error) => {
+      this.#error = error.message;
+      complain(`${tool}: ${name}: ${error.message}`);
+      return false;
+    }).finally(() => {
+      this.#isOver = true;
+      this.#complaints.finish();
+    });
+  }
+
+  /** The engine and the symbols of the profile; absent before the first record. */
+  get source(): ReadProfile["source"] {
+    const resolver = this.#resolver;
+    return resolver === undefined || this.#collector === undefined
+      ? undefined
+      : { engine: this.#collector.engine, resolver };
+  }
+
+  /** The present state. */
+  get state(): LiveState {
+    return {
+      version: this.#made.version + (this.#hasMore ? 1 : 0),
+      isOver: this.#isOver,
+      error: this.#error,
+      bytes: this.#bytes,
+      quiet: performance.now() - this.#arrived,
+    };
+  }
+
+  get #hasMore(): boolean {
+    const { samples, isOver } = this.#made;
+    return isOver !== this.#isOver || (this.#collector?.samples ?? 0) > samples;
+  }
+
+  /** Waits until there is more than a version, but not longer than some time. */
+  async next(version: number, most = 5000): Promise<LiveState> {
+    const end = performance.now() + most;
+    for (;;) {
+      const { state } = this;
+      const now = performance.now();
+      const isNewer = state.version > version && (this.#isOver || now >= this.#nextAt);
+      if (isNewer || (this.#isOver && !this.#hasMore) || now >= end) return state;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK, end - now)));
+    }
+  }
+
+  /** The profile so far, with its version; `undefined` before the first sample. */
+  async profile(): Promise<MadeProfile | undefined> {
+    const turn = this.#turn.then(() => this.#profile());
+    this.#turn = turn.catch(() => {});
+    const profile = await turn;
+    return profile && { profile, version: this.#made.version };
+  }
+
+  async #profile(): Promise<Profile | undefined> {
+    const start = performance.now();
+    const { flags, name } = this.#options;
+    const isOver = this.#isOver;
+    const collector = this.#collector;
+    const wasOver = this.#made.isOver;
+    if (this.#hasMore || isOver) {
+      this.#made = {
+        version: this.#made.version + (this.#hasMore ? 1 : 0),
+        samples: collector?.samples ?? 0,
+        isOver,
+      };
+    }
+    if (this.#imported !== undefined) return this.#imported;
+    if (collector === undefined || this.#opened === undefined) return undefined;
+    collector.move();
+    await this.#live.name(await (this.#symbols ??= this.#opened()));
+    if (isOver !== wasOver) await this.#live.nameAgain(await this.#opened(), true);
+    else if (start >= this.#retryAt) {
+      await this.#live.nameAgain(await this.#opened());
+      this.#retryAt = performance.now() + RETRY;
+    }
+    const all = this.#live.profile(titleOf(name));
+    const profile = all && joinPmus(filterProfile(all, nameFilters(flags)));
+    const end = performance.now();
+    this.#nextAt = Math.max(start + PACE, end + (SHARE - 1) * (end - start));
+    return profile;
+  }
+
+  /** Reads to the end of the stream; returns whether all could be read. */
+  async #read(): Promise<boolean> {
+    const { tool, name, flags, debugInformation, source } = this.#options;
+    const { source: opened, kind } = source === undefined
+      ? await openInput(name, { interruptible: true })
+      : { source, kind: undefined };
+    if (kind !== undefined) {
+      const { readImportedProfile } = await import("./imported_profile.ts");
+      const input = { source: this.#counted(opened), kind };
+      ({ profile: this.#imported } = await readImportedProfile(tool, name, flags, {
+        timed: true,
+        input,
+      }));
+      return true;
+    }
+    const diagnostics = this.#complaints.take;
+    const reader = await PerfDataReader.open(this.#counted(opened), { diagnostics });
+    const collector = new LiveCollector(this.#live, {
+      unmapped: flags.on.verbose,
+      weight: this.#options.weight,
+    });
+    this.#collector = collector;
+    await collect(reader, collector, {
+      live: true,
+      filter: await sampleFilter(flags, reader),
+      symbols: async ({ recorded: machine }) => {
+        this.#opened = () =>
+          resolverOf(flags, name, {
+            machine,
+            parameters: false,
+            debugInformation: debugInformation && this.#isOver,
+          });
+        return this.#resolver = await (this.#symbols = this.#opened());
+      },
+      stitchLbr: flags.on["stitch-lbr"],
+      diagnostics,
+    });
+    if (collector.samples === 0) throw new InputError(this.#broken ?? "no samples");
+    this.#isOver = true;
+    const made = await this.profile();
+    if (made !== undefined) complain(`${tool}: ${name}: ${made.profile.trust}`);
+    if (this.#broken !== undefined) throw new InputError(this.#broken);
+    return this.#complaints.count === 0;
+  }
+
+  /** Notes what is read of a source. */
+  #counted(source: ByteSource): StreamSource {
+    const { save } = this.#options;
+    const stream = source as StreamSource;
+    return {
+      temp: source.temp,
+      read: async (into) => {
+        let count = 0;
+        try {
+          count = await stream.read(into);
+        } catch (error) {
+          // What arrived before is shown.
+          this.#broken = error instanceof Error ? error.message : String(error);
+        }
+        this.#bytes += count;
+        if (count > 0) {
+          this.#arrived = performance.now();
+          save?.(into.subarray(0, count));
+        }
+        return count;
+      },
+    };
+  }
+}

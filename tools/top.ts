@@ -1,0 +1,35 @@
+/** `top`: records this machine with perf, and shows it in the browser in the terminal. */
+import { type Command, command, main } from "./shared/command.ts";
+import { BROWSER_FLAGS, PROFILE_FLAGS } from "./shared/flag_sets.ts";
+import type { Help } from "./shared/flag_table.ts";
+
+/** The arguments of `perf record`, unless others are given. */
+export const RECORDED: readonly string[] = ["-a", "-g", "-F", "99"];
+
+const HELP: Help = {
+  about: "what this machine does now, in the terminal: perf record, shown by report",
+  usage: ["[flags] [-- ARGUMENTS OF perf record]"],
+  text: `
+Runs perf record ${RECORDED.join(" ")}, or with the arguments after --, and shows what it records in
+the browser of report, again each second, until q. Enter shows the callers of a function, a its code
+line by line; l selects the last seconds, z stops the screen, ? lists all keys. Nothing is written;
+memory is bounded. docs/top.md says more.
+`,
+  examples: [
+    "perfdata top",
+    "perfdata top -- -g -p 4711",
+    "perfdata top --comm postgres -- -a -e cycles:u -F 999 --call-graph lbr",
+  ],
+  exit: "0 ended with q; 1 perf cannot record, or recorded no samples",
+};
+
+export const FLAGS = { ...BROWSER_FLAGS, ...PROFILE_FLAGS } as const;
+
+export const tool: Command = command({
+  name: "top",
+  help: HELP,
+  flags: FLAGS,
+  job: () => import("./run/top.ts"),
+});
+
+if (import.meta.main) await main(tool);
