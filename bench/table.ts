@@ -1,4 +1,4 @@
-// Measures all rows of the table "By the clock" of docs/performance.md, and prints it as Markdown: whole processes in
+// Measures all rows of the tables beside peers in docs/performance.md, and prints it as Markdown: whole processes in
 // turns on the recordings of `bench/recordings.sh FOLDER`. On an idle machine with two cores, it takes
 // five minutes. Its progress goes to standard error.
 //
