@@ -3,14 +3,11 @@ import { type Command, command, main } from "./shared/command.ts";
 import { BROWSER_FLAGS, PROFILE_FLAGS } from "./shared/flag_sets.ts";
 import type { Help } from "./shared/flag_table.ts";
 
-/** The arguments of `perf record`, unless others are given. */
-export const RECORDED: readonly string[] = ["-a", "-g", "-F", "99"];
-
 const HELP: Help = {
   about: "what this machine does now, in the terminal: perf record, shown by report",
   usage: ["[flags] [-- ARGUMENTS OF perf record]"],
   text: `
-Runs perf record ${RECORDED.join(" ")}, or with the arguments after --, and shows what it records in
+Runs perf record -a -g -F 99, or with the arguments after --, and shows what it records in
 the browser of report, again each second, until q. Enter shows the callers of a function, a its code
 line by line; l selects the last seconds, z stops the screen, ? lists all keys. Nothing is written;
 memory is bounded. docs/top.md says more.

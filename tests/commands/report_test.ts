@@ -415,7 +415,7 @@ Deno.test({
   ...ignored(notInstalled("tmux") ?? noRecording()),
   async fn() {
     const command = "top";
-    const flags = ["--", "-e", "cpu-clock", "-a", "-g"];
+    const flags = ["--", "-e", "cpu-clock", "-F", "99", "sh", "-c", "while :; do :; done"];
     await onTerminal(flags, { columns: 100, command }, async (tmux) => {
       assertMatch(await tmux.screen(/· live/), /^ perf · cpu-clock · [\d,]+ samples · live/m);
       await tmux.keys("q");

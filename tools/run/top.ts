@@ -5,7 +5,10 @@ import { complainAll, InputError, isInteractive } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { SHELL, stdinKeyboard } from "../shared/keyboard.ts";
 import { LiveRecording } from "../shared/live_recording.ts";
-import { type FLAGS, RECORDED } from "../top.ts";
+import type { FLAGS } from "../top.ts";
+
+/** The arguments of `perf record`, unless others are given. */
+const RECORDED = ["-a", "-g", "-F", "99"];
 
 export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   if (!isInteractive()) {
