@@ -7,7 +7,9 @@
  *
  * usage: deno run -A view/build.ts [--check | --page FOLDER]
  */
-import { type PageParts, pageText } from "@perfdata/export/tree";
+import { createRequire } from "node:module";
+import { deflate, type PageParts, pageText, toBase64 } from "@perfdata/export/tree";
+import { DISASSEMBLER_FILE } from "./code/disassembler.ts";
 import { sideEffectsOf } from "../publish/side_effects.ts";
 
 const root = new URL("../", import.meta.url);
@@ -38,11 +40,12 @@ function copied(folder: string): void {
   }
 }
 
-/** Bundles a module with its imports; returns `undefined` and prints the reason if this machine cannot. */
-async function bundled(module: string): Promise<string | undefined> {
+/** Bundles a module, or one with the given text, with its imports; returns `undefined` and prints the reason if this machine cannot. */
+async function bundled(module: string, content?: string): Promise<string | undefined> {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-page-" });
   using _removed = { [Symbol.dispose]: () => Deno.removeSync(folder, { recursive: true }) };
   copied(folder);
+  if (content !== undefined) Deno.writeTextFileSync(`${folder}/${module}`, content);
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["bundle", "--quiet", "--platform", "browser", "--minify", module],
     cwd: folder,
@@ -67,6 +70,39 @@ export async function viewParts(worker: "report" | "files"): Promise<PageParts |
   return { page: read("app/page.html"), style: read("app/style.css"), script, worker: text };
 }
 
+/**
+ * Builds the script that lies beside the page and formats x86 instructions: iced-x86, whose package is made for Node,
+ * with its WebAssembly in the text.
+ */
+export async function disassemblerScript(): Promise<string | undefined> {
+  const path = createRequire(import.meta.url).resolve("iced-x86");
+  const glue = Deno.readTextFileSync(path);
+  const wasm = Deno.readFileSync(path.replace(/\.js$/, "_bg.wasm"));
+  const [before, after] = [
+    "const { TextDecoder, TextEncoder } = require(`util`);",
+    "const path = require(",
+  ];
+  const end = glue.lastIndexOf(after);
+  if (!glue.includes(before) || end < 0) {
+    console.log("iced-x86 is not as this build expects it");
+    return undefined;
+  }
+  const packed = toBase64(await deflate(wasm));
+  const entry = `
+import { icedText } from "./iced_text.ts";
+import { fromBase64, inflate } from "@perfdata/export/tree";
+const module = { exports: {} };
+${glue.slice(0, end).replace(before, "")}
+globalThis.perfdataDisassembler = async () => {
+  const bytes = await inflate(fromBase64("${packed}"));
+  ({ instance: { exports: wasm } } = await WebAssembly.instantiate(bytes, imports));
+  return icedText(module.exports);
+};
+`;
+  const text = await bundled("view/code/disassembler_entry.js", entry);
+  return text && `(() => {${text}})();`;
+}
+
 /** Returns the up-to-date text of the module with the parts of the page. */
 export async function viewAsset(): Promise<string | undefined> {
   const parts = await viewParts("report");
@@ -80,11 +116,16 @@ if (import.meta.main) {
   const [flag, folder] = Deno.args;
   if (flag === "--page" && folder !== undefined) {
     const parts = await viewParts("files");
-    if (parts === undefined) Deno.exit(1);
+    const disassembler = await disassemblerScript();
+    if (parts === undefined || disassembler === undefined) Deno.exit(1);
     const text = await pageText(parts, "files");
     Deno.mkdirSync(folder, { recursive: true });
-    Deno.writeTextFileSync(`${folder}/index.html`, text);
-    console.log(`${folder}/index.html: ${text.length} characters`);
+    for (
+      const [name, content] of [["index.html", text], [DISASSEMBLER_FILE, disassembler]] as const
+    ) {
+      Deno.writeTextFileSync(`${folder}/${name}`, content);
+      console.log(`${folder}/${name}: ${content.length} characters`);
+    }
   } else {
     const made = await viewAsset();
     if (made === undefined) Deno.exit(1);

@@ -12,7 +12,8 @@ import { noBrowser, type PageReport, withPage } from "../../packages/export/brow
 import { HOSTILE_NAMES, plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { pageText, reportText, viewProfile } from "@perfdata/export/tree";
 import { VIEW_PARTS } from "@perfdata/page";
-import { viewAsset, viewParts } from "../../view/build.ts";
+import { disassemblerScript, viewAsset, viewParts } from "../../view/build.ts";
+import { DISASSEMBLER_FILE } from "../../view/code/disassembler.ts";
 import { RecordingService } from "../../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../../view/server/server.ts";
 import { tableFolders } from "../../tools/shared/table_folders.ts";
@@ -662,6 +663,16 @@ async function revealed(page: Page, list: string, row: string): Promise<void> {
   }
 }
 
+/** The instructions of a function in the page, in order. */
+async function instructionTexts(page: Page): Promise<string[]> {
+  await page.$eval(".insns", (list) => list.scrollTop = 0);
+  const rows = await page.$$eval(
+    ".insns .row[data-address]",
+    (rows) => rows.map((row) => row.querySelector(".text")?.textContent ?? ""),
+  );
+  return rows.map((text) => text.trim());
+}
+
 Deno.test({
   name: "source: lines and instructions of a function have the samples of annotate",
   ...needs,
@@ -708,7 +719,7 @@ Deno.test({
       const path = `${folder}/report.html`;
       const written = await tool("view", [...flags, "-o", path, file]);
       assertMatch(written.err, /with the code of \d+ functions and lines of 1 source files/);
-      const part = "#view=source&fn=spin&from=0&to=3000000";
+      const part = "#view=source&fn=spin&from=0&to=1000000";
       let ofPart: Awaited<ReturnType<typeof shownCode>> | undefined;
       await viewed([...flags, file], part, async (page) => {
         ofPart = await shownCode(page);
@@ -779,8 +790,10 @@ Deno.test({
       });
       // A page that opens files by itself shows the same for dropped files.
       const parts = await viewParts("files");
-      if (parts === undefined) return;
+      const disassembler = await disassemblerScript();
+      if (parts === undefined || disassembler === undefined) return;
       Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files"));
+      Deno.writeTextFileSync(`${folder}/${DISASSEMBLER_FILE}`, disassembler);
       await withPage(`${folder}/index.html#view=source&fn=spin`, async (page, report) => {
         await page.setInputFiles("input[type=file]", [
           file,
@@ -788,7 +801,20 @@ Deno.test({
           `${root}fixtures/demo/demo.c`,
         ]);
         assertEquals(await shownCode(page), wanted);
+        // The disassembler beside the page gives instructions their text, on request.
+        const texts = await instructionTexts(page);
+        assertEquals(texts, (insns ?? []).map(({ text }) => String(text).trim()));
         assertEquals([report.errors, report.requests], [[], []]);
+      });
+      Deno.removeSync(`${folder}/${DISASSEMBLER_FILE}`);
+      await withPage(`${folder}/index.html#view=source&fn=spin`, async (page) => {
+        await page.setInputFiles("input[type=file]", [file, `${root}fixtures/demo/demo`]);
+        await page.getByText(`${DISASSEMBLER_FILE} is not beside this page`).waitFor();
+        const texts = await instructionTexts(page);
+        assertEquals(
+          texts,
+          (insns ?? []).map(({ bytes }) => `${bytes}`.replace(/..(?=.)/g, "$& ")),
+        );
       });
     });
   },

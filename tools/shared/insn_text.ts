@@ -1,5 +1,6 @@
 /** Formats x86 instructions with iced-x86. */
 import type { InsnText } from "@perfdata/pt/decode";
+import { icedText } from "../../view/code/iced_text.ts";
 import { complain } from "./cli.ts";
 
 /**
@@ -10,25 +11,7 @@ import { complain } from "./cli.ts";
  */
 export async function insnText(tool?: string): Promise<InsnText | undefined> {
   try {
-    const { Decoder, Formatter, FormatterSyntax, Instruction } = await import("iced-x86");
-    const formatter = new Formatter(FormatterSyntax.Gas);
-    formatter.branchLeadingZeros = false;
-    formatter.firstOperandCharIndex = 7;
-    formatter.ripRelativeAddresses = true;
-    formatter.smallHexNumbersInDecimal = false;
-    formatter.uppercaseHex = false;
-    const insn = new Instruction();
-    return (bytes, ip, mode) => {
-      const decoder = new Decoder(mode, bytes, 0);
-      decoder.ip = ip;
-      decoder.decodeOut(insn);
-      const text = formatter.format(insn);
-      const target = insn.isIpRelMemoryOperand
-        ? `  # 0x${insn.ipRelMemoryAddress.toString(16)}`
-        : "";
-      decoder.free();
-      return text + target;
-    };
+    return icedText(await import("iced-x86"));
   } catch (error) {
     const [why] = (error as Error).message.split("\n");
     if (tool === undefined) return undefined;

@@ -5,6 +5,7 @@ import { amount, percent } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { ViewState } from "../ui/state.ts";
 import { useQuery } from "../ui/use_query.ts";
+import { DISASSEMBLER_FILE, loadDisassembler } from "./disassembler.ts";
 import { Instructions } from "./instructions.tsx";
 import { SourceLines } from "./source_lines.tsx";
 
@@ -82,6 +83,10 @@ function FunctionCode(props: ProfileViewProps): JSX.Element {
   const key = JSON.stringify([fn, shown]);
   const { value, error, key: known } = useQuery(key, () => open.client.call("code", fn, shown));
   const isOf = known === key;
+  const { value: hasText } = useQuery(
+    value?.mode === undefined || value.pieces.length === 0 ? undefined : "disassembler",
+    async () => await loadDisassembler() !== undefined,
+  );
   const code = isOf || error === undefined ? value : undefined;
   // The lists start anew for another function, but not for another selection.
   const of = useMemo(() => known === undefined ? -1 : JSON.parse(known)[0], [known]);
@@ -105,11 +110,18 @@ function FunctionCode(props: ProfileViewProps): JSX.Element {
           {code.pieces.length > 0 && <Instructions key={`insns ${of}`} {...parts} />}
         </div>
       </div>
-      {[...code.notes, ...transformNotes(props)].map((note) => (
+      {[...code.notes, ...textNotes(code, hasText), ...transformNotes(props)].map((note) => (
         <p key={note} class="foot soft">{note}</p>
       ))}
     </>
   );
+}
+
+/** Says why instructions are shown as bytes. */
+function textNotes({ mode, pieces }: CodeAnswer, hasText: boolean | undefined): readonly string[] {
+  return mode === undefined || pieces.length === 0 || hasText !== false ? [] : [
+    `instructions have no text: ${DISASSEMBLER_FILE} is not beside this page`,
+  ];
 }
 
 /** Says that transforms, which change stacks of functions, do not change the code. */

@@ -4,6 +4,8 @@ import type { CodeAnswer, CodeInsn } from "../recording/code_service.ts";
 import { Grid, type GridLine, Share } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { type CodeProps, sharesOf, weightOf } from "./code.tsx";
+import { useQuery } from "../ui/use_query.ts";
+import { loadDisassembler } from "./disassembler.ts";
 import { JumpGutter } from "./jump_gutter.tsx";
 
 const COLUMNS = [
@@ -61,6 +63,32 @@ function insnRows({ pieces }: CodeAnswer): InsnRows {
   return { rows, gutters, undrawn: left };
 }
 
+/**
+ * Loads the disassembler if instructions have no text, and returns what formats them; `undefined` until it is there,
+ * and if they have text.
+ */
+function useInsnText({ mode }: CodeAnswer): ((insn: CodeInsn) => string) | undefined {
+  const { value: format } = useQuery(
+    mode === undefined ? undefined : "disassembler",
+    async () => ({ text: await loadDisassembler() }),
+  );
+  return useMemo(() => {
+    const text = format?.text;
+    if (mode === undefined || text === undefined) return undefined;
+    const known = new Map<CodeInsn, string>();
+    return (insn) => {
+      let found = known.get(insn);
+      if (found === undefined) {
+        const bytes = Uint8Array.from(insn.bytes.split(" "), (byte) => Number.parseInt(byte, 16));
+        // The text that is there is the name of a callee.
+        found = text(bytes, BigInt(`0x${insn.address}`), mode) + insn.text;
+        known.set(insn, found);
+      }
+      return found;
+    };
+  }, [format, mode]);
+}
+
 /** The instructions of a function, with their weights and jumps. */
 export function Instructions(props: CodeProps): JSX.Element {
   const { code, name, place, setPlace } = props;
@@ -68,6 +96,7 @@ export function Instructions(props: CodeProps): JSX.Element {
   const weight = weightOf(props);
   const { base, text } = sharesOf(props);
   const { rows, gutters, undrawn } = useMemo(() => insnRows(code), [code]);
+  const textOf = useInsnText(code);
   const hottest = useMemo(() => {
     let best = -1;
     let most = 0;
@@ -146,7 +175,7 @@ export function Instructions(props: CodeProps): JSX.Element {
               <div class="number soft" role="gridcell">{insn.address}</div>
               <div class="text" role="gridcell" title={insn.bytes}>
                 {gutter}
-                {insn.text === "" ? insn.bytes : insn.text}
+                {textOf === undefined ? insn.text === "" ? insn.bytes : insn.text : textOf(insn)}
               </div>
             </>
           ),

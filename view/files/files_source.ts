@@ -1,4 +1,5 @@
-import { type Disassembler, x86Disassembler } from "@perfdata/export/code";
+import { x86Disassembler } from "@perfdata/export/code";
+import type { InsnMode } from "@perfdata/intel-pt";
 import {
   type ImportedKind,
   importProfile,
@@ -204,12 +205,14 @@ async function profileOf(
   });
   const profile = shownEvents(named.profile);
   const view = viewProfile(profile);
+  const mode = x86Mode(engine.reader.arch);
   const from = recordedCode({
     engine,
     resolver: names,
     code: new ObjectCodeReader(codeFilesOf(dropped)),
-    // The library that formats instructions is several times as large as the page, so it is left out.
-    disassembler: () => Promise.resolve(bareDisassembler(engine.reader.arch)),
+    // The page formats instructions, if someone looks at them, with a library as large as itself.
+    disassembler: () => Promise.resolve(mode && x86Disassembler(mode)),
+    mode,
     source: (path) => sourceLines(dropped, path),
   });
   return { profile: view, code: new CodeService(profile, view, from) };
@@ -234,8 +237,8 @@ async function importedOf(
   return viewProfile(shownEvents(profile));
 }
 
-/** Creates a disassembler that only finds instruction boundaries, for machines that this page supports. */
-function bareDisassembler(arch: string | undefined): Disassembler | undefined {
-  if (arch === undefined || arch === "x86_64") return x86Disassembler(64);
-  return /^i[3-6]86$|^x86$/.test(arch) ? x86Disassembler(32) : undefined;
+/** Returns the mode of the code of an x86 machine; `undefined` for other machines. */
+function x86Mode(arch: string | undefined): InsnMode | undefined {
+  if (arch === undefined || arch === "x86_64") return 64;
+  return /^i[3-6]86$|^x86$/.test(arch) ? 32 : undefined;
 }

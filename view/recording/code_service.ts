@@ -9,6 +9,7 @@ import {
   type ReadCode,
   readCode,
 } from "@perfdata/export/code";
+import type { InsnMode } from "@perfdata/intel-pt";
 import { pickSamples, type Profile } from "@perfdata/profile";
 import { selectedRows, type Selection } from "../data/selection.ts";
 import type { ViewProfile } from "@perfdata/export/tree";
@@ -68,6 +69,8 @@ export interface CodeAnswer {
   readonly total: CodeCount;
   /** Weight of the whole selection. */
   readonly whole: CodeCount;
+  /** Mode of x86 instructions that have no text, so that the page can format them. */
+  readonly mode?: InsnMode | undefined;
   /** Missing parts, with reasons. */
   readonly notes: readonly string[];
 }
@@ -86,6 +89,8 @@ export interface CodeSource {
   pieces(profile: Profile, counts: CodeCounts): Promise<readonly ReadCode[] | string>;
   /** Returns the known parts of a source file in order; `undefined` without any. */
   source(path: string): readonly SourcePart[] | undefined;
+  /** Mode of x86 instructions that have no text. */
+  readonly mode?: InsnMode | undefined;
 }
 
 /** Input of {@linkcode recordedCode}. */
@@ -98,13 +103,16 @@ export interface RecordedCode extends Omit<CodeOptions, "disassembler" | "engine
   readonly disassembler: () => Promise<Disassembler | undefined>;
   /** Returns the lines of a source file, if it is available. */
   readonly source: (path: string) => readonly string[] | undefined;
+  /** Mode of x86 instructions, if the disassembler gives them no text. */
+  readonly mode?: InsnMode | undefined;
 }
 
 /** Returns the code of a recording's functions, from programs and source files. */
 export function recordedCode(
-  { disassembler, source, ...reading }: RecordedCode,
+  { disassembler, source, mode, ...reading }: RecordedCode,
 ): CodeSource {
   return {
+    mode,
     async pieces(profile, counts) {
       const decode = await disassembler();
       return decode === undefined
@@ -175,9 +183,6 @@ export class CodeService {
           else pieces.push(insns.map(shownInsn));
         }
       }
-      if (pieces.some((insns) => insns.every(({ text }) => text === ""))) {
-        notes.push("instructions have no text here: perfdata view FILE shows it");
-      }
     }
     const whole = { samples: 0, period: 0 };
     const { samples } = selected;
@@ -186,7 +191,7 @@ export class CodeService {
       whole.period += floatAt(samples.period, i);
     }
     const { self = NOTHING, total = NOTHING } = annotation ?? {};
-    return { files, pieces, self, total, whole, notes };
+    return { files, pieces, self, total, whole, mode: source.mode, notes };
   }
 
   /** Returns the text of a source file of the profile; `undefined` for other files, and without the text. */

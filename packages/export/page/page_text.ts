@@ -37,7 +37,7 @@ async function hash(text: string): Promise<string> {
 
 /**
  * The Content-Security-Policy of a page: only its own script and style, given by hash, and workers
- * that it creates. Only a page from a server may request something, and only from that server.
+ * that it creates. A page that opens files may load scripts from where it is itself. Only a page from a server may request something, and only from that server.
  */
 export async function contentSecurityPolicy(
   { style, script }: Pick<PageParts, "style" | "script">,
@@ -45,8 +45,8 @@ export async function contentSecurityPolicy(
 ): Promise<string> {
   return [
     "default-src 'none'",
-    // WebAssembly decompresses xz.
-    `script-src ${await hash(script)}${from === "files" ? " 'wasm-unsafe-eval'" : ""}`,
+    // WebAssembly decompresses xz and formats instructions; the latter is a script beside the page.
+    `script-src ${await hash(script)}${from === "files" ? " 'self' 'wasm-unsafe-eval'" : ""}`,
     "worker-src blob:",
     `style-src ${await hash(style)}`,
     "img-src data: blob:",
