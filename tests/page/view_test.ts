@@ -651,6 +651,33 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name:
+    "overview: counts of perf stat record have the sums of stat, and a line if there are intervals",
+  ...needs,
+  async fn() {
+    const file = `${root}fixtures/recorded/stat.perf.data`;
+    const rows = await json("stat", ["--json", "--by", "all", file]);
+    const sums = new Map<string, number>();
+    for (const { event, value } of rows) {
+      sums.set(String(event), (sums.get(String(event)) ?? 0) + Number(value));
+    }
+    assert(sums.size > 1 && rows.length > sums.size);
+    await viewed([file], "", async (page) => {
+      await page.waitForSelector(".counts canvas");
+      const found = await page.locator(".counts li").evaluateAll((lines) =>
+        lines.map((line) => [...line.children].slice(0, 2).map(({ textContent }) => textContent))
+      );
+      assertEquals(
+        found.map(([name, sum]) => [name, Number(sum?.replace(/[^\d.]/g, "")).toFixed(1)]),
+        [...sums].map(([name, sum]) => [name, sum.toFixed(1)]),
+      );
+      assertEquals(await page.locator(".counts canvas").count(), sums.size);
+      assertEquals(await faultsOf(page), []);
+    });
+  },
+});
+
 /** Scrolls a list until a row exists. */
 async function revealed(page: Page, list: string, row: string): Promise<void> {
   for (let top = 0; await page.locator(`${list} ${row}`).count() === 0; top += 100) {

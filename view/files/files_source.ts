@@ -139,6 +139,7 @@ export async function openFiles(
     },
     switched: () => service.switched(),
     marks: () => service.marks(),
+    counts: () => service.counts(),
     async profile(progress) {
       // The page draws the index while samples are read.
       await service.index();

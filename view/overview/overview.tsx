@@ -6,6 +6,7 @@ import type { ProfileFacts } from "../data/view_engine.ts";
 import { duration as timeText, grouped, percent } from "../ui/format.ts";
 import type { JSX } from "../ui/preact.ts";
 import type { IndexAnswer } from "../recording/recording_service.ts";
+import { CountsCard } from "./counts.tsx";
 import { Name } from "../ui/name.tsx";
 import { useQuery } from "../ui/use_query.ts";
 
@@ -45,6 +46,7 @@ export function OverviewView(props: ViewProps): JSX.Element {
     <section class="overview" aria-label="Overview">
       <div class="cards">
         <RecordingCard {...props} />
+        <CountsCard {...props} />
         <TrustCard {...props} />
         <TopCard {...props} />
         <RecordsCard {...props} />

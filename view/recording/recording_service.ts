@@ -26,6 +26,7 @@ import { FloatColumn, IntColumn } from "@perfdata/profile";
 import type { Switched } from "../data/switched.ts";
 import type { Marks } from "../data/marks.ts";
 import { recordedMarks } from "./recorded_marks.ts";
+import { type StatSeries, statSeries } from "./stat_series.ts";
 import { scheduledSwitches } from "./scheduled_switches.ts";
 import { RecordFacts } from "./record_facts.ts";
 import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
@@ -117,6 +118,7 @@ export class RecordingService {
   #index: Promise<IndexAnswer> | undefined;
   #scheduled: Promise<Switched> | undefined;
   #marks: Promise<Marks> | undefined;
+  #counts: Promise<readonly StatSeries[]> | undefined;
   #info: Promise<InfoAnswer & { readonly info: RecordingInfo }> | undefined;
 
   /** @param name Name of the recording in suggestions. */
@@ -157,6 +159,15 @@ export class RecordingService {
     const { start } = await this.index();
     if (start === undefined) return undefined;
     return await (this.#marks ??= recordedMarks(this.#source, BigInt(start), MOST_EVENTS));
+  }
+
+  /** Returns the counts of `perf stat record`; none of other recordings. */
+  async counts(): Promise<readonly StatSeries[]> {
+    const { types } = await this.index();
+    if (!types.some(({ name }) => name === "STAT")) return [];
+    const read = async () =>
+      await statSeries(await PerfDataReader.open(this.#source, { diagnostics: () => {} }));
+    return await (this.#counts ??= read());
   }
 
   /** Returns the output of `info`, and advice. */

@@ -118,6 +118,8 @@ export function viewHandler(
           return value(await recording?.switched());
         case "marks":
           return value(await recording?.marks());
+        case "counts":
+          return value(await recording?.counts());
         case "info": {
           const { info: _, ...shown } = await recording?.info() ?? { info: undefined };
           return value(recording === undefined ? undefined : shown);

@@ -20,6 +20,7 @@ import type { CodeAnswer, SourcePart } from "../recording/code_service.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { ProfileFormat } from "./saved_profile.ts";
+import type { StatSeries } from "../recording/stat_series.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 
 /** Message in place of the profile after a cancellation. */
@@ -98,6 +99,8 @@ export interface Calls {
   switched(): Switched | undefined;
   /** Tracepoints and notable records; `undefined` without a recording, or without times. */
   marks(): Marks | undefined;
+  /** Counts of `perf stat record`; none of other recordings. */
+  counts(): readonly StatSeries[] | undefined;
   profile(): ProfileFacts;
   /** Waits for more than a version of a recording that is being made. */
   wait(version: number): LiveState;

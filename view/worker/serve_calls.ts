@@ -57,6 +57,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
         return await from.info();
       case "switched":
       case "marks":
+      case "counts":
       case "records":
       case "position":
       case "slice":

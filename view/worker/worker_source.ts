@@ -13,6 +13,7 @@ import { type CodeAnswer, CodeService, type SourcePart } from "../recording/code
 import { codeOfReport, type ReportCode, reportProfile } from "../recording/report_code.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
+import type { StatSeries } from "../recording/stat_series.ts";
 import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording_service.ts";
 import type { LiveState, Opening, ProgressState } from "./protocol.ts";
 
@@ -24,6 +25,8 @@ export interface ViewSource {
   switched(): Promise<Switched | undefined>;
   /** Tracepoints and notable records. */
   marks(): Promise<Marks | undefined>;
+  /** Counts of `perf stat record`. */
+  counts(): Promise<readonly StatSeries[] | undefined>;
   /** @throws {Error} If there is no profile, with the reason. */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
   /** Reads the recording to compare with; `undefined` without a comparison. */
@@ -95,6 +98,7 @@ export function withoutRecords(
     info: () => Promise.resolve(undefined),
     switched: () => Promise.resolve(undefined),
     marks: () => Promise.resolve(undefined),
+    counts: () => Promise.resolve(undefined),
     records: none,
     position: none,
     record: none,
@@ -148,6 +152,7 @@ export function serverSource(
     info: () => ask("info"),
     switched: () => ask("switched"),
     marks: () => ask("marks"),
+    counts: () => ask("counts"),
     profile: profile(`profile?counts=${counts}`),
     base: compared ? profile(`base?counts=${counts}`) : undefined,
     growth: live === true ? (version) => ask(`growth?after=${version}`) : undefined,
