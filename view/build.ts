@@ -9,7 +9,7 @@
  */
 import { createRequire } from "node:module";
 import { deflate, type PageParts, pageText, toBase64 } from "@perfdata/export/tree";
-import { DISASSEMBLER_FILE } from "./code/disassembler.ts";
+import { DISASSEMBLER_FILE } from "./code/disassembler_script.ts";
 import { sideEffectsOf } from "../publish/side_effects.ts";
 
 const root = new URL("../", import.meta.url);

@@ -13,7 +13,7 @@ import { HOSTILE_NAMES, plainSamples, profileOf } from "../../packages/export/te
 import { pageText, reportText, viewProfile } from "@perfdata/export/tree";
 import { VIEW_PARTS } from "@perfdata/page";
 import { disassemblerScript, viewAsset, viewParts } from "../../view/build.ts";
-import { DISASSEMBLER_FILE } from "../../view/code/disassembler.ts";
+import { DISASSEMBLER_FILE } from "../../view/code/disassembler_script.ts";
 import { RecordingService } from "../../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../../view/server/server.ts";
 import { tableFolders } from "../../tools/shared/table_folders.ts";

@@ -5,7 +5,7 @@ import { amount, percent } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { ViewState } from "../ui/state.ts";
 import { useQuery } from "../ui/use_query.ts";
-import { DISASSEMBLER_FILE, loadDisassembler } from "./disassembler.ts";
+import { DISASSEMBLER_FILE, loadDisassembler } from "./disassembler_script.ts";
 import { Instructions } from "./instructions.tsx";
 import { SourceLines } from "./source_lines.tsx";
 

@@ -5,7 +5,7 @@ import { Grid, type GridLine, Share } from "../ui/grid.tsx";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { type CodeProps, sharesOf, weightOf } from "./code.tsx";
 import { useQuery } from "../ui/use_query.ts";
-import { loadDisassembler } from "./disassembler.ts";
+import { loadDisassembler } from "./disassembler_script.ts";
 import { JumpGutter } from "./jump_gutter.tsx";
 
 const COLUMNS = [
