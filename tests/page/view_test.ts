@@ -756,6 +756,17 @@ Deno.test({
       for (const [hash, expected] of [["#view=source&fn=spin", wanted], [part, ofPart]] as const) {
         await withPage(`${path}${hash}`, async (page, report) => {
           assertEquals(await shownCode(page), expected);
+          // The key of the menu leads there from other views.
+          await page.keyboard.press("4");
+          await page.waitForSelector(".functions:focus");
+          for (const key of ["Home", "S"]) await page.keyboard.press(key);
+          await page.waitForSelector(".source .row");
+          await page.evaluate(() =>
+            (globalThis as unknown as { perfdata: PageStore }).perfdata.set({ fn: "spin" })
+          );
+          await page.waitForFunction(() =>
+            document.querySelector(".source")?.getAttribute("aria-label") === "Source of spin"
+          );
           const [place = ""] = wanted.lines[0] ?? [];
           const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
           await revealed(page, ".source", `[data-place="${place}"]`);

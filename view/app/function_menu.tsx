@@ -76,7 +76,7 @@ function copy(text: string): void {
 /** The entries that apply to a function: those of objects need one. */
 function entriesFor(store: Store, menu: OpenMenu): readonly Entry[] {
   const hasObject = objectIn(store, menu) !== "";
-  const hasSource = store.open?.listed === true;
+  const hasSource = store.open?.coded === true;
   return ENTRIES.filter(({ key }) =>
     (hasObject || !/^[oO]$/.test(key ?? "")) && (hasSource || key !== "S")
   );

@@ -113,7 +113,7 @@ export function Instructions(props: CodeProps): JSX.Element {
   const go = (to: number) => {
     setAt(to);
     const row = rows[to];
-    if (row !== undefined && "insn" in row) setPlace(row.insn.place);
+    setPlace(row !== undefined && "insn" in row ? row.insn.place : "");
   };
   const own = rows[at];
   const isOwn = own !== undefined && "insn" in own && own.insn.place === place;

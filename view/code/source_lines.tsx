@@ -88,7 +88,7 @@ export function SourceLines(props: CodeProps): JSX.Element {
   const go = (to: number) => {
     setAt(to);
     const row = rows[to];
-    if (row !== undefined && "place" in row) setPlace(row.place);
+    setPlace(row !== undefined && "place" in row ? row.place : "");
   };
   return (
     <Grid

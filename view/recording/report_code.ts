@@ -1,5 +1,12 @@
-import { annotate, type CodeCounts, codeCounts, type ReadCode } from "@perfdata/export/code";
-import { type Profile, ThreadTable } from "@perfdata/profile";
+import {
+  annotate,
+  type CodeCounts,
+  codeCounts,
+  type FunctionTest,
+  type ReadCode,
+} from "@perfdata/export/code";
+import { NodeTable, type Profile, ThreadTable } from "@perfdata/profile";
+import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { ViewProfile } from "@perfdata/export/tree";
 import type { CodeService, CodeSource, SourcePart } from "./code_service.ts";
 
@@ -50,26 +57,52 @@ export interface ReportCode {
   readonly frames: readonly ReadCode["insns"][number]["frames"][];
   /** Parts of source files. */
   readonly files: readonly { readonly path: string; readonly parts: readonly SourcePart[] }[];
-  /** The parts of the profile that have addresses and lines. */
-  readonly profile: Pick<Profile, "frames" | "places" | "stacks" | "files"> & {
-    readonly functionNames: readonly string[];
-    /** By sample: the stack of places. */
-    readonly stack: Int32Array;
-  };
+  /** The functions that are shown, with and without own code. */
+  readonly known: Int32Array;
+  /** Addresses and lines of these functions; other frames are left out. */
+  readonly profile: CountedParts;
 }
 
-/** Returns the functions of an event with the greatest weights, themselves or in inlined ones. */
-function hottest(profile: Profile, event: number): readonly CodeCounts[] {
-  const all = codeCounts(profile, event, () => true);
-  return all.filter(({ self }) => self.samples > 0).slice(0, MOST_FUNCTIONS);
+/** The parts of a profile from which code is counted. */
+interface CountedParts extends Pick<Profile, "frames" | "places" | "stacks" | "files"> {
+  /** By sample: the stack. */
+  readonly stack: Int32Array;
+}
+
+/** Returns the functions in which most samples of an event were taken, and those that they are inlined into. */
+function hottest({ frames, places, stacks, samples }: Profile, event: number): Set<number> {
+  const sums = new Map<number, number>();
+  const around = new Map<number, Set<number>>();
+  for (let i = 0; i < samples.length; i++) {
+    const stack = intAt(samples.stack, i);
+    if (samples.event[i] !== event || stack < 0) continue;
+    const place = intAt(stacks.place, stack);
+    const [first, end] = [intAt(places.start, place), intAt(places.start, place + 1)];
+    if (end === first) continue;
+    const fn = intAt(frames.function, intAt(places.frames, first));
+    sums.set(fn, (sums.get(fn) ?? 0) + floatAt(samples.period, i));
+    const outer = around.get(fn) ?? new Set();
+    around.set(fn, outer.add(intAt(frames.function, intAt(places.frames, end - 1))));
+  }
+  const most = [...sums].sort(([a, sumA], [b, sumB]) => sumB - sumA || a - b)
+    .slice(0, MOST_FUNCTIONS);
+  return new Set(most.flatMap(([fn]) => [fn, ...around.get(fn) ?? []]));
 }
 
 /** Collects the code of the functions with most samples of each event. */
 export async function reportCode({ profile, source }: CodeService): Promise<ReportCode> {
+  const { functions: { name: names, object: objects } } = profile;
+  const keyOf = (fn: number) => `${intAt(objects, fn)} ${names[fn]}`;
+  const hot = new Set<string>();
+  for (const event of profile.events.keys()) {
+    for (const fn of hottest(profile, event)) if (names[fn] !== "") hot.add(keyOf(fn));
+  }
+  const isHot = Uint8Array.from(names, (_, fn) => hot.has(keyOf(fn)) ? 1 : 0);
+  const isKnown = (_: string, fn: number) => isHot[fn] === 1;
   const found = new Map<string, Map<number, ReadCode>>();
   let room = MOST_INSNS;
   for (const event of profile.events.keys()) {
-    for (const counts of hottest(profile, event)) {
+    for (const counts of codeCounts(profile, event, isKnown)) {
       const pieces = await source.pieces(profile, counts);
       if (typeof pieces === "string") continue;
       const key = `${counts.object} ${counts.name}`;
@@ -100,15 +133,79 @@ export async function reportCode({ profile, source }: CodeService): Promise<Repo
   return {
     functions,
     frames,
-    files: storedFiles(profile, source, functions, frames),
-    profile: {
-      frames: profile.frames,
-      places: profile.places,
-      stacks: profile.stacks,
-      files: profile.files,
-      functionNames: profile.functions.name,
-      stack: profile.samples.stack.slice(0, profile.samples.length),
+    files: storedFiles(profile, source, isKnown, frames),
+    known: Int32Array.from(isHot.keys()).filter((fn) => isHot[fn] === 1),
+    profile: countedParts(profile, isHot),
+  };
+}
+
+/**
+ * Leaves out the frames from which nothing is counted: those of functions that are not known, except one that a known
+ * function called, whose name is shown at the line of the call.
+ */
+function countedParts(
+  { frames, places, stacks, samples, files }: Profile,
+  isKnown: Uint8Array,
+): CountedParts {
+  const kept = Uint8Array.from(places.object, (_, place) => {
+    for (let i = intAt(places.start, place); i < intAt(places.start, place + 1); i++) {
+      if (isKnown[intAt(frames.function, intAt(places.frames, i))] === 1) return 1;
+    }
+    return 0;
+  });
+  const [object, address, start, own]: [number[], number[], number[], number[]] = [[], [], [0], []];
+  const add = (ofObject: number, at: number, ofFrames: Iterable<number>): number => {
+    object.push(ofObject);
+    address.push(at);
+    own.push(...ofFrames);
+    return start.push(own.length) - 2;
+  };
+  const numbers = new Map<number, number>();
+  const callees = new Map<number, number>();
+  const keptPlace = (place: number): number => {
+    let number = numbers.get(place);
+    if (number === undefined) {
+      const [from, to] = [intAt(places.start, place), intAt(places.start, place + 1)];
+      const all = places.frames.subarray(from, to);
+      number = add(intAt(places.object, place), floatAt(places.address, place), all);
+      numbers.set(place, number);
+    }
+    return number;
+  };
+  // Of a callee only its outermost function counts, wherever it is.
+  const calleePlace = (place: number): number => {
+    const end = intAt(places.start, place + 1);
+    const frame = end === intAt(places.start, place) ? -1 : intAt(places.frames, end - 1);
+    const fn = frame < 0 ? -1 : intAt(frames.function, frame);
+    const number = callees.get(fn) ?? add(-1, 0, frame < 0 ? [] : [frame]);
+    callees.set(fn, number);
+    return number;
+  };
+  const nodes = new NodeTable();
+  const of = new Int32Array(stacks.parent.length);
+  for (let row = 0; row < of.length; row++) {
+    const place = intAt(stacks.place, row);
+    const parent = intAt(stacks.parent, row);
+    const up = parent < 0 ? -1 : intAt(of, parent);
+    const isCallee = parent >= 0 && kept[intAt(stacks.place, parent)] === 1;
+    of[row] = kept[place] === 1
+      ? nodes.node(up, keptPlace(place))
+      : isCallee
+      ? nodes.node(up, calleePlace(place))
+      : up;
+  }
+  const stackOf = (row: number) => row < 0 ? -1 : intAt(of, row);
+  return {
+    frames,
+    files,
+    places: {
+      object: Int32Array.from(object),
+      address: Float64Array.from(address),
+      start: Int32Array.from(start),
+      frames: Int32Array.from(own),
     },
+    stacks: { parent: nodes.parents().slice(), place: nodes.items().slice() },
+    stack: samples.stack.slice(0, samples.length).map(stackOf),
   };
 }
 
@@ -134,7 +231,7 @@ function stored(
 function storedFiles(
   profile: Profile,
   { source }: CodeSource,
-  functions: readonly StoredFunction[],
+  isKnown: FunctionTest,
   frames: ReportCode["frames"],
 ): ReportCode["files"] {
   const wanted = new Map<string, Set<number>>();
@@ -145,10 +242,8 @@ function storedFiles(
     for (let near = Math.max(1, line - AROUND); near <= line + AROUND; near++) lines.add(near);
   };
   for (const of of frames) for (const { file, line } of of) add(file, line);
-  const own = new Set(functions.map(({ name, object }) => `${object} ${name}`));
-  const isStored = (name: string, fn: number) => own.has(`${profile.functions.object[fn]} ${name}`);
   for (const event of profile.events.keys()) {
-    for (const { lines } of annotate(profile, event, isStored)) {
+    for (const { lines } of annotate(profile, event, isKnown)) {
       for (const { file, line } of lines) add(file, line);
     }
   }
@@ -180,7 +275,7 @@ function partsOf(first: number, text: string, wanted: ReadonlySet<number>): Sour
 
 /** Returns a report's profile with addresses and lines, as far as {@linkcode CodeService} needs it. */
 export function reportProfile(view: ViewProfile, { profile }: ReportCode): Profile {
-  const { functionNames: name, stack, ...columns } = profile;
+  const { stack, ...columns } = profile;
   const { events, objects, functions, samples, title, trust } = view;
   return {
     ...columns,
@@ -188,7 +283,8 @@ export function reportProfile(view: ViewProfile, { profile }: ReportCode): Profi
     // Code is counted by place, whatever the thread.
     threads: new ThreadTable(),
     objects,
-    functions: { ...functions, name },
+    // Functions without a name, which are called as their object is here, are not known.
+    functions,
     samples: { ...samples, stack },
     epoch: 0n,
     switches: [],
@@ -206,8 +302,7 @@ export function codeOfReport({ functions, frames, files }: ReportCode): CodeSour
       );
       return Promise.resolve(
         found === undefined
-          ? `this report has the instructions of the ${functions.length} functions with most ` +
-            "samples; perfdata view FILE shows others"
+          ? "this report does not have its instructions; perfdata view FILE shows them"
           : found.pieces.map((piece) => countedPiece(piece, found.path, counts, frames))
             .filter(({ total, missing }) => total.samples > 0 || missing !== undefined)
             .sort((a, b) => b.self.period - a.self.period || b.total.period - a.total.period),

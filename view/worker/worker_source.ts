@@ -71,7 +71,13 @@ export async function reportSource(packed: string): Promise<ViewSource> {
     ...withoutRecords("a report", "perfdata view FILE shows them"),
     ...(service === undefined ? {} : {
       hasCode: true,
-      code: (fn: number, selection: Selection) => service.code(fn, selection),
+      code: (fn: number, selection: Selection) =>
+        code?.known.includes(fn) === true ? service.code(fn, selection) : Promise.reject(
+          new Error(
+            `a report has the code of the functions with most samples, here ${code?.known.length}: ` +
+              "perfdata view FILE shows that of others",
+          ),
+        ),
       sourceText: (file: string) => Promise.resolve(service.text(file)),
     }),
     index: () => Promise.resolve(data.index),
