@@ -14,7 +14,7 @@ const folder = Deno.makeTempDirSync({ prefix: "perfdata-view-" });
 const PICTURES = [
   ["flame", "#view=flame"],
   ["records", "#view=records&record=60"],
-  ["source", "#view=source&fn=hash_word"],
+  ["source", "#view=functions&beside=1&fn=hash_word"],
   ["compare", "#view=compare&graph=1"],
 ] as const;
 
