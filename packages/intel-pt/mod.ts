@@ -16,14 +16,10 @@ export {
   fixedSpace,
   offsetIn,
 } from "./flow/code.ts";
-export {
-  FlowCache,
-  type FlowCounts,
-  FlowDecoder,
-  type FlowOptions,
-  type FlowSink,
-  FlowStatus,
-} from "./flow/flow_decoder.ts";
+export { FlowDecoder, type FlowSink } from "./flow/flow_decoder.ts";
+export { FlowCache, type FlowCounts, type FlowOptions, FlowStatus } from "./flow/flow_options.ts";
+export { FlowOutput, FlowState } from "./flow/flow_output.ts";
+export { PacketEvents } from "./flow/packet_events.ts";
 export { FLOW_ERROR_TEXT, FlowError, FlowEvent } from "./flow/flow_event.ts";
 export { isRealCall, PathEnd, pathSlot, PathTable } from "./flow/path_table.ts";
 export { type ClockRatios, TimeKeeper } from "./flow/time_keeper.ts";

@@ -2,7 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { compressIp, encodePackets } from "../packets/encode_packet.ts";
 import type { Packet } from "../packets/packet.ts";
 import { bytesRange, fixedSpace } from "./code.ts";
-import { FlowDecoder, FlowStatus } from "./flow_decoder.ts";
+import { FlowDecoder } from "./flow_decoder.ts";
+import { FlowStatus } from "./flow_options.ts";
 import { FLOW_ERROR_TEXT, FlowError, FlowEvent } from "./flow_event.ts";
 
 const KINDS = Object.fromEntries(
