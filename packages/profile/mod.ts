@@ -40,6 +40,7 @@ export {
 } from "./collecting/sample_details.ts";
 export type { TimedPart } from "./collecting/timed_rows.ts";
 export { FloatColumn, IntColumn } from "./columns/columns.ts";
+export { FrameTable } from "./columns/frame_table.ts";
 export { NodeTable } from "./columns/node_table.ts";
 export {
   type FrameColumns,
@@ -78,6 +79,7 @@ export {
 export { LiveCollector } from "./live/live_collector.ts";
 export { LIVE_LIMITS, type LiveLimits, LiveProfile } from "./live/live_profile.ts";
 export {
+  CodeNames,
   functionAt,
   isUnverified,
   type LookedUpCode,

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/bytes";
+import { enlarge, numberAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_KERNEL } from "@perfdata/format/constants";
 import type { TraceSymbol } from "@perfdata/format/tracepoint";
 import {
@@ -13,8 +13,9 @@ import {
   type SymbolTrust,
   withoutReferenceSymbol,
 } from "@perfdata/session";
+import { CodeNames } from "@perfdata/profile";
 import { type ByteText, TextPool } from "../formats/byte_text.ts";
-import type { ResolvedFrame, SymbolObject } from "@perfdata/symbols/resolver";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
 
 const encoder = new TextEncoder();
@@ -31,9 +32,6 @@ export interface FrameFields {
   readonly srcline?: boolean;
 }
 
-/** Number of a place without a name. */
-const UNKNOWN = -1;
-
 /** Data to look up besides names. */
 export interface PlaceWants {
   /** Inlined functions. */
@@ -49,21 +47,20 @@ export interface PlaceWants {
 export class ScriptPlaces {
   readonly #engine: Engine;
   readonly #lookUps: PlaceLookUps;
-  /** Number of each place's name, plus one. */
-  #names = new Int32Array(1 << 10);
-  readonly #texts: string[] = [];
-  /** Start of each place's function. */
-  #starts = new Float64Array(1 << 10);
-  /** End of each place's function. */
-  #ends = new Float64Array(1 << 10);
-  /** Inlined functions of a place, innermost first. */
-  readonly #inlined = new Map<number, readonly ResolvedFrame[]>();
-  readonly #lines = new Map<number, string>();
+  readonly #names: CodeNames;
+  readonly #wants: PlaceWants;
+  /** Number of each place's function, plus one; 0 without a name. */
+  #functions = new Int32Array(1 << 10);
+  /** Displayed names by number of the function. */
+  readonly #texts: (string | undefined)[] = [];
   readonly #dsos: string[] = [];
   readonly #shortNames: string[] = [];
   readonly #bases: { readonly hi: number; readonly lo: number }[] = [];
   readonly #pool = new TextPool();
-  /** Numbers in the pool of the names and objects; the first one is "[unknown]". */
+  /**
+   * Numbers in the pool of the names and objects, by number of the function or object plus one; the
+   * first one is "[unknown]".
+   */
   readonly #nameTexts: number[] = [this.#pooled("[unknown]")];
   readonly #dsoTexts: number[] = [this.#pooled(" ([unknown])")];
   readonly #listed: ReadonlySet<string>;
@@ -76,28 +73,21 @@ export class ScriptPlaces {
         .filter(({ misc }) => (misc & PERF_RECORD_MISC_CPUMODE_MASK) === PERF_RECORD_MISC_KERNEL)
         .map(({ filename }) => filename),
     );
-    const numbers = new Map<string, number>();
+    this.#wants = wants;
+    const names = this.#names = new CodeNames(engine.places);
     const shown = new ShownNames(resolver.show);
     this.#lookUps = new PlaceLookUps(engine.places, resolver, (found) => {
-      for (const [i, place] of found.places.entries()) {
-        const { symbol, frames } = found.resolutions[i] ?? { symbol: undefined, frames: [] };
-        const name = shown.of(found.resolutions[i]);
-        if (symbol !== undefined && name !== undefined) {
-          let number = numbers.get(name);
-          if (number === undefined) {
-            numbers.set(name, number = this.#texts.push(name) - 1);
-            this.#nameTexts.push(this.#pooled(name));
-          }
-          this.#names[place] = number + 1;
-          this.#starts[place] = symbol.start;
-          this.#ends[place] = symbol.end;
-        }
-        if (wants.inline && frames.length > 1) this.#inlined.set(place, frames.slice(0, -1));
-        const [line] = frames;
-        if (wants.lines && line?.file !== undefined && line.line > 0) {
-          const file = line.file.slice(line.file.lastIndexOf("/") + 1);
-          this.#lines.set(place, `${file}:${line.line}`);
-        }
+      names.add(found);
+      const { table } = names;
+      for (const place of found.places) {
+        const number = table.functionOf(names.frame(place, names.frameCount(place) - 1));
+        const name = table.name(number);
+        if (name === "") continue;
+        this.#functions[place] = number + 1;
+        if (this.#texts[number] !== undefined) continue;
+        const text = table.symbols[number] === undefined ? name : shown.name(name);
+        this.#texts[number] = text;
+        this.#nameTexts[number + 1] = this.#pooled(text);
       }
     });
   }
@@ -105,11 +95,7 @@ export class ScriptPlaces {
   /** Looks up the places that are new since the last call. */
   async learn(): Promise<void> {
     const { count } = this;
-    if (count > this.#names.length) {
-      this.#names = enlarge(this.#names, count);
-      this.#starts = enlarge(this.#starts, count);
-      this.#ends = enlarge(this.#ends, count);
-    }
+    if (count > this.#functions.length) this.#functions = enlarge(this.#functions, count);
     await this.#lookUps.next();
     const { objects } = this.#engine.places;
     for (let i = this.#dsos.length; i < objects.length; i++) this.#addObject(i);
@@ -193,38 +179,40 @@ export class ScriptPlaces {
 
   /** Name of the function at a place. */
   symbol(place: number): string {
-    return this.#texts[this.#name(place)] ?? "[unknown]";
+    return this.#texts[this.#function(place)] ?? "[unknown]";
   }
 
-  #name(place: number): number {
-    return (this.#names[place] ?? 0) - 1;
+  /** Number of the function at a place; -1 if it is unknown. */
+  #function(place: number): number {
+    return (this.#functions[place] ?? 0) - 1;
+  }
+
+  /** Distance of a place from the start of its symbol; `undefined` without a symbol. */
+  #distance(place: number): number | undefined {
+    const symbol = this.#names.table.symbols[this.#function(place)];
+    return symbol && this.#engine.places.address(place) - symbol.start;
   }
 
   /** The function at a place, for data that points to it. */
   function(place: number): TraceSymbol | undefined {
-    const name = this.#texts[this.#name(place)];
-    return name === undefined ? undefined : { name, distance: BigInt(this.#distance(place)) };
-  }
-
-  #distance(place: number): number {
-    return this.#engine.places.address(place) - (this.#starts[place] as number);
+    const name = this.#texts[this.#function(place)];
+    return name === undefined ? undefined : { name, distance: BigInt(this.#distance(place) ?? 0) };
   }
 
   /** Range of the function at a place, as addresses in the object. */
   functionRange(place: number): { readonly start: number; readonly end: number } | undefined {
-    if (place < 0 || this.#name(place) === UNKNOWN) return undefined;
-    return { start: this.#starts[place] as number, end: this.#ends[place] as number };
+    return place < 0 ? undefined : this.#names.table.symbols[this.#function(place)];
   }
 
   /** Writes the name of a place, optionally with the offset. */
   putSymbol(text: ByteText, place: number, offset: boolean): void {
-    const name = this.#name(place);
-    text.pooled(this.#pool, this.#nameTexts[name + 1] as number);
-    if (offset && name !== UNKNOWN) this.#putOffset(text, place);
+    text.pooled(this.#pool, numberAt(this.#nameTexts, this.#function(place) + 1));
+    if (offset) this.#putOffset(text, place);
   }
 
   #putOffset(text: ByteText, place: number): void {
     const distance = this.#distance(place);
+    if (distance === undefined) return;
     text.byte(0x2b);
     text.byte(0x30);
     text.byte(0x78);
@@ -245,14 +233,21 @@ export class ScriptPlaces {
   }
 
   /** The functions inlined at a place, innermost first. */
-  inlined(place: number): readonly ResolvedFrame[] {
-    return this.#inlined.get(place) ?? NONE;
+  inlined(place: number): readonly string[] {
+    const names = this.#names;
+    const count = this.#wants.inline ? names.frameCount(place) - 1 : 0;
+    if (count <= 0) return NONE;
+    const { table } = names;
+    return Array.from(
+      { length: count },
+      (_, i) => table.name(table.functionOf(names.frame(place, i))) || "??",
+    );
   }
 
   /** Writes the name of a function inlined at a place. */
-  putInlined(text: ByteText, place: number, { name }: ResolvedFrame, offset: boolean): void {
+  putInlined(text: ByteText, place: number, name: string, offset: boolean): void {
     text.string(name);
-    if (offset && this.#name(place) !== UNKNOWN) this.#putOffset(text, place);
+    if (offset) this.#putOffset(text, place);
   }
 
   /** Writes the fields after the address of a place: symbol, object, source line. */
@@ -273,8 +268,13 @@ export class ScriptPlaces {
 
   /** File name and line of a place; if unknown, object and address; otherwise empty. */
   line(place: number): string {
-    const line = this.#lines.get(place);
-    if (line !== undefined) return line;
+    const names = this.#names;
+    if (this.#wants.lines && names.frameCount(place) > 0) {
+      const innermost = names.frame(place, 0);
+      const file = names.table.file(innermost);
+      const line = names.table.line(innermost);
+      if (file !== undefined && line > 0) return `${file.slice(file.lastIndexOf("/") + 1)}:${line}`;
+    }
     const object = this.#object(place);
     if (object < 0) return "";
     const { hi, lo } = this.#bases[object] as { hi: number; lo: number };
@@ -301,4 +301,4 @@ export class ScriptPlaces {
   }
 }
 
-const NONE: readonly ResolvedFrame[] = [];
+const NONE: readonly string[] = [];

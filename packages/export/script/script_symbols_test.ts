@@ -9,7 +9,10 @@ import { ScriptText } from "./script_text.ts";
 const FRAME = { column: 0, discriminator: 0, linkageName: undefined } as const;
 const SMALL = { kind: "elf", path: "/bin/small" } as const;
 
-/** `main` from 0, `leaf` from 10, with `inner` inlined at 12. */
+/**
+ * `main` from 0, `leaf` from 10, with `inner` inlined at 12; at 30, `ghost`, which only debug
+ * information has.
+ */
 const NAMES: SmallNames = [
   [SMALL, 4, {
     symbol: { name: "main", start: 0, end: 0x10 },
@@ -31,21 +34,32 @@ const NAMES: SmallNames = [
     ],
     cause: undefined,
   }],
+  [SMALL, 0x30, {
+    symbol: undefined,
+    frames: [
+      { ...FRAME, function: "ghost", name: "ghost", inlined: false, file: undefined, line: 0 },
+    ],
+    cause: undefined,
+  }],
 ];
 
-/** Text of two samples: in leaf, called by main, called from an unmapped address; and in main. */
+/**
+ * Text of two samples: in leaf, called by main, called from an unmapped address; and in main, or at
+ * `last`.
+ */
 async function scriptOf(
   fields: string,
-  { inline = false, lines = false, chains = true }: {
+  { inline = false, lines = false, chains = true, last = 0x1004n }: {
     readonly inline?: boolean;
     readonly lines?: boolean;
     readonly chains?: boolean;
+    readonly last?: bigint;
   } = {},
 ): Promise<string[]> {
   const bytes = await recordingOf({
     samples: [
       { tid: 7, time: 10n, ips: [0x1012n, 0x1004n, 0x9000n] },
-      { tid: 7, time: 20n, ips: [0x1004n] },
+      { tid: 7, time: 20n, ips: [last] },
     ],
   });
   const reader = await PerfDataReader.open(bytesSource(bytes));
@@ -95,4 +109,12 @@ Deno.test("ScriptText: a sample without a chain has address and symbol in its li
     ),
     ["7 1012 leaf+0x2 (/bin/small)", "7 1004 main+0x4 (/bin/small)"],
   );
+});
+
+Deno.test("ScriptText: a function that only debug information has, has its name and no offset", async () => {
+  const found = await scriptOf("ip,sym,symoff,dso", { chains: false, last: 0x1030n });
+  assertEquals(found.map((line) => line.trim().replaceAll(/ +/g, " ")), [
+    "1012 leaf+0x2 (/bin/small)",
+    "1030 ghost (/bin/small)",
+  ]);
 });

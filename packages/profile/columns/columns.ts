@@ -1,4 +1,4 @@
-import { enlarge, floatAt } from "@perfdata/format/bytes";
+import { enlarge, floatAt, intAt } from "@perfdata/format/bytes";
 
 /** A column of 32-bit integers that grows. */
 export class IntColumn {
@@ -10,6 +10,11 @@ export class IntColumn {
   push(value: number): void {
     if (this.length === this.#values.length) this.#values = enlarge(this.#values, this.length + 1);
     this.#values[this.length++] = value;
+  }
+
+  /** A value. */
+  at(index: number): number {
+    return intAt(this.#values, index);
   }
 
   /** A view of the values so far. */

@@ -101,6 +101,26 @@ export class FrameTable {
     return this.#frameFunction.length - 1;
   }
 
+  /** The function of a frame. */
+  functionOf(frame: number): number {
+    return this.#frameFunction.at(frame);
+  }
+
+  /** The name of a function; `""` if it has none. */
+  name(number: number): string {
+    return this.#names[number] ?? "";
+  }
+
+  /** Source file of a frame, if it is known. */
+  file(frame: number): string | undefined {
+    return this.#files[this.#frameFile.at(frame)];
+  }
+
+  /** Line of a frame; 0 if unknown. */
+  line(frame: number): number {
+    return this.#frameLine.at(frame);
+  }
+
   /** The columns of a profile that come from this table. */
   columns(): Pick<Profile, "files" | "functions" | "frames"> {
     return {

@@ -72,21 +72,20 @@ export function isUnverified({ functions }: NamedCode, number: number): boolean 
 
 /** Collects the names of places, object by object. */
 export class CodeNames {
+  /** Functions and frames. Names of symbols are mangled. */
+  readonly table: FrameTable = new FrameTable();
   readonly #places: NameablePlaces;
-  readonly #table = new FrameTable();
   readonly #frames = new IntColumn();
   /** First frame of each place in `#frames`. Places of one result share their frames. */
-  #start: Int32Array<ArrayBuffer>;
-  #count: Int32Array<ArrayBuffer>;
+  #start = new Int32Array(1 << 10);
+  #count = new Int32Array(1 << 10);
 
-  /** Starts without names. */
+  /** Starts without names; places may be added later. */
   constructor(places: NameablePlaces) {
     this.#places = places;
-    this.#start = new Int32Array(places.count);
-    this.#count = new Int32Array(places.count);
   }
 
-  /** Adds the names of looked-up places. */
+  /** Adds the names of an object's places. */
   add({ object, places, resolutions, verified }: FoundPlaces): void {
     const kind = this.#kindOf(object) | (verified ? 0 : FUNCTION_KIND.UNVERIFIED);
     const { count } = this.#places;
@@ -118,7 +117,7 @@ export class CodeNames {
 
   /** The outermost function has the name of its symbol, which debug information may call otherwise. */
   #addFrames(object: number, kind: number, found: Resolution | undefined): void {
-    const table = this.#table;
+    const { table } = this;
     const frames = found?.frames ?? [];
     // Code without a name is never marked as unverified.
     const unnamed = kind & ~FUNCTION_KIND.UNVERIFIED;
@@ -138,6 +137,16 @@ export class CodeNames {
     }
   }
 
+  /** Number of frames of a place; 0 if it was not looked up. */
+  frameCount(place: number): number {
+    return place < 0 ? 0 : this.#count[place] ?? 0;
+  }
+
+  /** A frame of a place, by its number from the innermost on. */
+  frame(place: number, number: number): number {
+    return this.#frames.at(intAt(this.#start, place) + number);
+  }
+
   /** The names so far. */
   columns(): NamedCode {
     const { count } = this.#places;
@@ -151,10 +160,10 @@ export class CodeNames {
       const first = this.#start[place] ?? 0;
       for (let i = 0; i < (this.#count[place] ?? 0); i++) frames[at++] = intAt(all, first + i);
     }
-    const { functions, ...rest } = this.#table.columns();
+    const { functions, ...rest } = this.table.columns();
     return {
       ...rest,
-      functions: { ...functions, symbol: this.#table.symbols },
+      functions: { ...functions, symbol: this.table.symbols },
       places: { start, frames },
     };
   }

@@ -237,7 +237,11 @@ export class ShownNames {
   /** The function at an address, not one that is inlined there; `undefined` without a symbol. */
   of(found: Resolution | undefined): string | undefined {
     const name = found?.symbol?.name;
-    if (name === undefined) return undefined;
+    return name === undefined ? undefined : this.name(name);
+  }
+
+  /** The displayed name of a symbol. */
+  name(name: string): string {
     let shown = this.#shown.get(name);
     if (shown === undefined) this.#shown.set(name, shown = this.#show(name));
     return shown;
