@@ -6,7 +6,7 @@ import { totals } from "@perfdata/profile";
 import { LiveRecording } from "../../tools/shared/live_recording.ts";
 import { serverSource } from "../../view/worker/worker_source.ts";
 import { inRounds, records, Slow } from "../support/live_stream.ts";
-import { denoFolder, inFolder, toolArguments } from "../support/tool.ts";
+import { denoFolder, inFolder, tool, toolArguments } from "../support/tool.ts";
 
 const BYTES = await inRounds();
 
@@ -57,6 +57,23 @@ Deno.test("LiveRecording: a stream in two parts gives the samples of the first r
     ...[true, undefined, BYTES.length],
   ]);
   assertEquals((await live.next(last.version)).version, last.version);
+});
+
+Deno.test("LiveRecording: samples with copied stacks are shown before the end of the stream", async () => {
+  const file = new URL("../../fixtures/recorded/dwarf.perf.data", import.meta.url).pathname;
+  const { stdout } = await tool("convert", ["-o", "-", file]);
+  const bytes = await inRounds(stdout.slice(), 1);
+  const all = await records(bytes);
+  const rounds = all.filter(({ type }) => type === PERF_RECORD_FINISHED_ROUND);
+  assert(rounds.length > 2);
+  const source = new Slow();
+  const live = liveOf(source);
+  source.push(bytes.subarray(0, rounds[2]?.end));
+  const { profile } = await newer(live, 0);
+  assert(samplesOf(profile) > 0);
+  assertEquals(live.state.isOver, false);
+  source.push(undefined);
+  await live.done;
 });
 
 Deno.test("LiveRecording: a stream that ends within a record gives the samples before it, and is damaged", async () => {

@@ -21,16 +21,16 @@ export async function records(bytes: Uint8Array): Promise<{ type: number; end: n
   return found;
 }
 
-/** The stream with a FINISHED_ROUND after every tenth sample. */
-export async function inRounds(): Promise<Uint8Array<ArrayBuffer>> {
+/** The stream with a FINISHED_ROUND after so many samples. */
+export async function inRounds(bytes = RECORDED, every = 10): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   let [from, samples] = [0, 0];
-  for (const { type, end } of await records(RECORDED)) {
-    if (type !== PERF_RECORD_SAMPLE || ++samples % 10 !== 0) continue;
-    parts.push(RECORDED.subarray(from, end), ROUND);
+  for (const { type, end } of await records(bytes)) {
+    if (type !== PERF_RECORD_SAMPLE || ++samples % every !== 0) continue;
+    parts.push(bytes.subarray(from, end), ROUND);
     from = end;
   }
-  parts.push(RECORDED.subarray(from));
+  parts.push(bytes.subarray(from));
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
