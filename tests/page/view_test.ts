@@ -1610,6 +1610,7 @@ Deno.test({
       await page.selectOption("section select", "thread");
       await nested.first().waitFor({ state: "detached" });
       const names = () => page.locator(".track:not(.axis) .track-name").allInnerTexts();
+      const before = await names();
       await page.getByLabel("Sort").selectOption("name");
       assertMatch(page.url(), /&sort=name/);
       await page.waitForFunction(() => {
@@ -1619,8 +1620,11 @@ Deno.test({
           list.every((name, at) => at === 0 || (list[at - 1] ?? "") <= name);
       });
       await page.keyboard.press("u");
-      await page.waitForFunction(() => !location.hash.includes("sort="));
-      const before = await names();
+      await page.waitForFunction((before) => {
+        const list = [...document.querySelectorAll<HTMLElement>(".track:not(.axis) .track-name")];
+        return list.map(({ innerText }) => innerText).join() === before;
+      }, before.join());
+      assert(!page.url().includes("sort="));
       const last = page.locator(".track:not(.axis)").nth(before.length - 1);
       await last.hover();
       await last.getByLabel(/^Pin /).click();
