@@ -2,8 +2,8 @@
 /**
  * Bundles this folder into `packages/page/page_asset.ts`: the parts of the page that
  * `perfdata view` serves and `view -o`, `flame` and `diff` write. `--check` exits with 1 if that file is not up to
- * date. `--page FOLDER` writes the page that opens files by itself, to be put on a web server or
- * opened from disk.
+ * date. `--page FOLDER` writes the page that opens files by itself: `index.html`, to be put on a web
+ * server with the files of its worker, and `perfdata.html`, one file that can be opened from disk.
  *
  * usage: deno run -A view/build.ts [--check | --page FOLDER]
  */
@@ -11,21 +11,41 @@ import { createRequire } from "node:module";
 import { deflate, type PageParts, pageText, toBase64 } from "@perfdata/export/tree";
 import { DISASSEMBLER_FILE } from "./code/disassembler_script.ts";
 import { sideEffectsOf } from "../publish/side_effects.ts";
+import { directImports, type Doors, exportsOf } from "./direct_imports.ts";
 
 const root = new URL("../", import.meta.url);
 const TARGET = new URL("packages/page/page_asset.ts", root);
+
+/** Returns the modules behind the doors of all packages. */
+function doorsOf(): Doors {
+  const doors = new Map<string, Map<string, string>>();
+  for (const { name } of Deno.readDirSync(new URL("packages/", root))) {
+    const { exports } = JSON.parse(
+      Deno.readTextFileSync(new URL(`packages/${name}/deno.json`, root)),
+    ) as { readonly exports: Readonly<Record<string, string>> };
+    for (const [door, file] of Object.entries(exports)) {
+      const path = `packages/${name}/${file.slice(2)}`;
+      const text = Deno.readTextFileSync(new URL(path, root));
+      doors.set(`@perfdata/${name}${door.slice(1)}`, exportsOf(text, path));
+    }
+  }
+  return doors;
+}
 
 /**
  * Copies the modules into a folder where each package says what a bundler may leave out: all modules of which nothing
  * is used. It says so in `package.json`, and none is in the repository.
  */
 function copied(folder: string): void {
+  const doors = doorsOf();
   const copy = (path: string) => {
     Deno.mkdirSync(`${folder}/${path}`, { recursive: true });
     for (const { name, isDirectory } of Deno.readDirSync(new URL(path, root))) {
       if (isDirectory && name !== "testing") copy(`${path}/${name}`);
       if (!/\.(tsx?|json)$/.test(name) || /(_test|testing)\.tsx?$/.test(name)) continue;
-      Deno.copyFileSync(new URL(`${path}/${name}`, root), `${folder}/${path}/${name}`);
+      const text = Deno.readTextFileSync(new URL(`${path}/${name}`, root));
+      const made = name.endsWith(".json") ? text : directImports(text, `${path}/${name}`, doors);
+      Deno.writeTextFileSync(`${folder}/${path}/${name}`, made);
     }
   };
   for (const path of ["packages", "view"]) copy(path);
@@ -40,14 +60,25 @@ function copied(folder: string): void {
   }
 }
 
-/** Bundles a module, or one with the given text, with its imports; returns `undefined` and prints the reason if this machine cannot. */
-async function bundled(module: string, content?: string): Promise<string | undefined> {
+/**
+ * Bundles a module, or one with the given text, with its imports; returns `undefined` and prints the reason if this machine cannot.
+ *
+ * @param to Folder for the bundle and for files of code that is loaded on demand; by default, all is one text.
+ */
+async function bundled(
+  module: string,
+  { content, to }: { readonly content?: string; readonly to?: string } = {},
+): Promise<string | undefined> {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-page-" });
   using _removed = { [Symbol.dispose]: () => Deno.removeSync(folder, { recursive: true }) };
   copied(folder);
   if (content !== undefined) Deno.writeTextFileSync(`${folder}/${module}`, content);
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--platform", "browser", "--minify", module],
+    args: [
+      ...["bundle", "--quiet", "--platform", "browser", "--minify"],
+      ...(to === undefined ? [] : ["--code-splitting", "--outdir", to]),
+      module,
+    ],
     cwd: folder,
     env: { NO_COLOR: "1" },
   }).output();
@@ -99,8 +130,32 @@ globalThis.perfdataDisassembler = async () => {
   return icedText(module.exports);
 };
 `;
-  const text = await bundled("view/code/disassembler_entry.js", entry);
+  const text = await bundled("view/code/disassembler_entry.js", { content: entry });
   return text && `(() => {${text}})();`;
+}
+
+/**
+ * Writes the page that opens files by itself into a folder.
+ *
+ * @returns Whether this machine can build it.
+ */
+export async function writePage(folder: string): Promise<boolean> {
+  const parts = await viewParts("files");
+  const disassembler = await disassemblerScript();
+  if (parts === undefined || disassembler === undefined) return false;
+  const workers = `${folder}/worker`;
+  Deno.mkdirSync(workers, { recursive: true });
+  // Files of an earlier build have other names.
+  Deno.removeSync(workers, { recursive: true });
+  const to = Deno.realPathSync(folder);
+  if (await bundled("view/worker/files_worker.ts", { to: `${to}/worker` }) === undefined) {
+    return false;
+  }
+  const worker = "worker/files_worker.js";
+  Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files", { worker }));
+  Deno.writeTextFileSync(`${folder}/perfdata.html`, await pageText(parts, "files"));
+  Deno.writeTextFileSync(`${folder}/${DISASSEMBLER_FILE}`, disassembler);
+  return true;
 }
 
 /** Returns the up-to-date text of the module with the parts of the page. */
@@ -115,17 +170,8 @@ export async function viewAsset(): Promise<string | undefined> {
 if (import.meta.main) {
   const [flag, folder] = Deno.args;
   if (flag === "--page" && folder !== undefined) {
-    const parts = await viewParts("files");
-    const disassembler = await disassemblerScript();
-    if (parts === undefined || disassembler === undefined) Deno.exit(1);
-    const text = await pageText(parts, "files");
-    Deno.mkdirSync(folder, { recursive: true });
-    for (
-      const [name, content] of [["index.html", text], [DISASSEMBLER_FILE, disassembler]] as const
-    ) {
-      Deno.writeTextFileSync(`${folder}/${name}`, content);
-      console.log(`${folder}/${name}: ${content.length} characters`);
-    }
+    if (!await writePage(folder)) Deno.exit(1);
+    for (const file of ["index.html", "worker", "perfdata.html"]) console.log(`${folder}/${file}`);
   } else {
     const made = await viewAsset();
     if (made === undefined) Deno.exit(1);

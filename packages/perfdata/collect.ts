@@ -1,6 +1,13 @@
 import type { PerfDataReader } from "@perfdata/format/records";
 import { isTimeWeight, type SampleCollector } from "@perfdata/profile";
-import { type Engine, type EngineOptions, runEngine } from "@perfdata/session";
+import {
+  type Consumer,
+  type Engine,
+  type EngineOptions,
+  runEngine,
+  type Shareable,
+  SharedConsumers,
+} from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 
 /** Options of {@linkcode collect}. */
@@ -10,6 +17,11 @@ export interface CollectingOptions extends Omit<EngineOptions, "unwind"> {
    * after the last record.
    */
   readonly symbols: (engine: Engine) => SymbolResolver | Promise<SymbolResolver>;
+  /**
+   * Another consumer of the same pass. With workers, their maker creates the
+   * {@linkcode SharedConsumers} of both.
+   */
+  readonly beside?: (Consumer & Shareable) | undefined;
 }
 
 /** A recording whose samples were collected. */
@@ -47,11 +59,16 @@ export interface Collected {
 export async function collect(
   reader: PerfDataReader,
   collector: SampleCollector,
-  { symbols, filter, ...options }: CollectingOptions,
+  { symbols, filter, beside, ...options }: CollectingOptions,
 ): Promise<Collected> {
   let opened: SymbolResolver | Promise<SymbolResolver> | undefined;
   const open = (engine: Engine) => opened ??= symbols(engine);
-  const engine = await runEngine(reader, [collector], {
+  const consumers = beside === undefined
+    ? [collector]
+    : options.workers === undefined
+    ? [collector, beside]
+    : [new SharedConsumers([collector, beside])];
+  const engine = await runEngine(reader, consumers, {
     ...options,
     // An off-CPU time has a start and an end, so the collector applies the filter itself.
     filter: isTimeWeight(collector.weight) ? undefined : filter,

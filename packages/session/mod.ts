@@ -202,6 +202,7 @@ export {
 } from "./windows/plan.ts";
 export { WindowReader } from "./windows/window_reader.ts";
 export { sampleJobs, type SizedReader, textJobs } from "./workers/jobs.ts";
+export { SharedConsumers } from "./workers/shared_consumers.ts";
 export {
   isShareable,
   type JoinedNumbers,

@@ -20,7 +20,15 @@ import { openResolver } from "@perfdata/symbols/files";
 import { Numbers, wordsRecord } from "../../fixtures/synthesize/recording.ts";
 import { dataSource, memoryRecording } from "../support/memory_recording.ts";
 import { corpusFiles } from "../support/corpus.ts";
-import { assertShared, info, kallsyms, profile, rows, Shared } from "../support/shared_workers.ts";
+import {
+  assertShared,
+  info,
+  infoBeside,
+  kallsyms,
+  profile,
+  rows,
+  Shared,
+} from "../support/shared_workers.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -297,11 +305,9 @@ Deno.test("recording summary by threads: any number and any block size give the 
   for (const path of files()) {
     const expected = await info(path, 1, 1 << 22);
     for (const [jobs, blockBytes] of ways(turn++)) {
-      assertEquals(
-        await info(path, jobs, blockBytes),
-        expected,
-        `${path}: ${jobs} threads, ${blockBytes} bytes`,
-      );
+      const what = `${path}: ${jobs} threads, ${blockBytes} bytes`;
+      assertEquals(await info(path, jobs, blockBytes), expected, what);
+      assertEquals(await infoBeside(path, jobs, blockBytes), expected, `${what}, beside a profile`);
       compared++;
     }
   }

@@ -10,9 +10,10 @@ import {
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { functionTable, type SortKey } from "@perfdata/report";
+import { collect } from "@perfdata/perfdata/collect";
 import { collectWorkers } from "@perfdata/profile/workers";
-import { recordingInfo } from "@perfdata/report/figures";
-import { infoWorkers } from "@perfdata/report/workers";
+import { infoCounter, type RecordingInfo, recordingInfo } from "@perfdata/report/figures";
+import { infoCollectWorkers, infoWorkers } from "@perfdata/report/workers";
 import { runEngine, type ThreadMessage, type Workers, type WorkerThread } from "@perfdata/session";
 import { openResolver } from "@perfdata/symbols/files";
 
@@ -143,9 +144,36 @@ export async function profile(
   );
 }
 
+/** The summary of a recording, counted beside a profile, as text. */
+export async function infoBeside(
+  path: string,
+  jobs: number,
+  blockBytes: number,
+): Promise<string> {
+  const about = {
+    collect: profileColumns({ timed: true }),
+    symbols: { parameters: false, kallsyms },
+  };
+  const shared = new Shared(path, infoCollectWorkers(path, jobs, about));
+  const reader = await shared.open();
+  const counter = infoCounter(reader);
+  const { engine } = await collect(reader, new SampleCollector(about.collect), {
+    diagnostics: () => {},
+    blockBytes,
+    symbols: ({ recorded }) => openResolver({ ...about.symbols, machine: recorded }),
+    workers: shared.workers,
+    beside: counter.counts,
+  });
+  return jsonOf(await counter.info(engine));
+}
+
 /** The summary of a recording, as text. */
 export async function info(path: string, jobs: number, blockBytes: number): Promise<string> {
   const shared = new Shared(path, infoWorkers(path, jobs));
   const found = await recordingInfo(await shared.open(), { blockBytes, workers: shared.workers });
+  return jsonOf(found);
+}
+
+function jsonOf(found: RecordingInfo): string {
   return JSON.stringify(found, (_, value) => typeof value === "bigint" ? `${value}` : value);
 }

@@ -7,7 +7,11 @@ import { pageText, reportText, type ViewProfile, viewProfile } from "@perfdata/e
 import { CodeService, recordedCode } from "../../view/recording/code_service.ts";
 import { reportCode } from "../../view/recording/report_code.ts";
 import { PtService } from "../../view/recording/pt_service.ts";
-import { RecordingService, type SliceQuery } from "../../view/recording/recording_service.ts";
+import {
+  RecordingService,
+  type SharedPass,
+  type SliceQuery,
+} from "../../view/recording/recording_service.ts";
 import { ProgressSteps } from "../../view/recording/progress_steps.ts";
 import { newToken, type ProfileMaker, viewHandler } from "../../view/server/server.ts";
 import {
@@ -23,6 +27,7 @@ import {
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { readProfile, titleOf, writeChunks } from "../shared/open_profile.ts";
+import { choosesSamples } from "../shared/sample_flags.ts";
 import { resolverOf } from "../shared/symbol_flags.ts";
 import { parseWeight } from "../shared/weight.ts";
 import { disassembler } from "../shared/disassembler.ts";
@@ -88,16 +93,36 @@ async function ptOf(name: string, flags: ViewFlags): Promise<PtService | undefin
     : undefined;
 }
 
+/** A profile in the page's format. */
+interface MadeProfile {
+  readonly profile: ViewProfile;
+  readonly isWhole: boolean;
+  readonly code: CodeService | undefined;
+}
+
+/**
+ * Reads a profile in the same pass as the service counts for its info, if that is of all samples.
+ */
+async function passOf(
+  recording: RecordingService | undefined,
+  flags: ViewFlags,
+  weight: ProfileWeight,
+  read: (shared?: SharedPass) => Promise<MadeProfile>,
+): Promise<MadeProfile> {
+  return recording === undefined || weight !== "period" || flags.on.pt || choosesSamples(flags)
+    ? await read()
+    : await recording.pass(read);
+}
+
 async function profileOf(
   name: string,
   flags: ViewFlags,
   weight: ProfileWeight = "period",
-  how: Pick<Parameters<typeof readProfile>[3], "progress" | "named" | "decoded" | "turns"> = {},
-): Promise<{
-  readonly profile: ViewProfile;
-  readonly isWhole: boolean;
-  readonly code: CodeService | undefined;
-}> {
+  how: Pick<
+    Parameters<typeof readProfile>[3],
+    "progress" | "named" | "decoded" | "turns" | "shared"
+  > = {},
+): Promise<MadeProfile> {
   const { profile: read, isWhole, source: from } = await readProfile("view", name, flags, {
     timed: true,
     debugInformation: !flags.on["no-inline"],
@@ -133,8 +158,13 @@ async function report(
   const index = await recording?.index();
   const switched = await recording?.switched();
   const marks = await recording?.marks();
+  const { profile, isWhole, code: service } = await passOf(
+    recording,
+    flags,
+    weight,
+    (shared) => profileOf(name, flags, weight, { shared }),
+  );
   const { info: _, ...info } = await recording?.info() ?? { info: undefined };
-  const { profile, isWhole, code: service } = await profileOf(name, flags, weight);
   const code = flags.on["no-code"] || service === undefined ? undefined : await reportCode(service);
   const other = base === undefined
     ? undefined
@@ -186,15 +216,22 @@ async function serve(
     // Yields to requests of the page.
     const turns = new EventLoopTurns();
     const steps = new ProgressSteps(progress);
-    const made = await profileOf(of, flags, counts, {
-      turns,
-      progress: (bytes, more) => steps.read(`Reading ${titleOf(of)}`, bytes, total, more),
-      decoded(bytes, all) {
-        steps.read(`Decoding the Intel PT of ${titleOf(of)}`, bytes, all);
-        return turns.turn();
-      },
-      named: (done, all) => steps.named(`Naming the functions of ${titleOf(of)}`, done, all),
-    });
+    const made = await passOf(
+      isShown ? recording : undefined,
+      flags,
+      counts,
+      (shared) =>
+        profileOf(of, flags, counts, {
+          shared,
+          turns,
+          progress: (bytes, more) => steps.read(`Reading ${titleOf(of)}`, bytes, total, more),
+          decoded(bytes, all) {
+            steps.read(`Decoding the Intel PT of ${titleOf(of)}`, bytes, all);
+            return turns.turn();
+          },
+          named: (done, all) => steps.named(`Naming the functions of ${titleOf(of)}`, done, all),
+        }),
+    );
     if (isShown) codes.set(counts, made.code);
     return made.profile;
   };

@@ -45,6 +45,7 @@ import {
 } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
+import type { SharedPass } from "../../view/recording/recording_service.ts";
 import type { DecodedBytes } from "./pt_stack_profile.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { resolverOf, symbolOptions } from "./symbol_flags.ts";
@@ -101,6 +102,8 @@ interface ReadProfileOptions extends ProfileOptions {
    * work.
    */
   readonly turns?: EventLoopTurns;
+  /** Counts for `info` in the same pass. Samples must have no filter. */
+  readonly shared?: Partial<SharedPass> | undefined;
 }
 
 /**
@@ -225,15 +228,16 @@ async function collectSamples(
     unmapped: options.unmapped === true || flags.on.verbose,
   });
   const consumer = new SampleCollector(how);
+  const { index, beside, counted } = options.shared ?? {};
   const jobs = weight !== "period" || itraced !== undefined
     ? 1
-    : await sampleJobs(parseJobs(flags.value.jobs), reader);
+    : await sampleJobs(parseJobs(flags.value.jobs), reader, undefined, index !== undefined);
+  const about = { collect: how, symbols: { ...symbolOptions(flags), parameters: false } };
   const workers = jobs === 1
     ? undefined
-    : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {
-      collect: how,
-      symbols: { ...symbolOptions(flags), parameters: false },
-    });
+    : beside === undefined
+    ? (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, about)
+    : (await import("@perfdata/report/workers")).infoCollectWorkers(name, jobs, about);
   const { engine, symbols } = await collect(reader, consumer, {
     filter,
     symbols: ({ recorded }) =>
@@ -245,6 +249,8 @@ async function collectSamples(
       }),
     stitchLbr: flags.on["stitch-lbr"],
     workers,
+    index,
+    beside,
     progress(bytes, more = 0) {
       progress.add(bytes, more);
       options.progress?.(bytes, more);
@@ -252,6 +258,7 @@ async function collectSamples(
     diagnostics: complaints.take,
   });
   progress.finish();
+  counted?.(engine);
   return { engine, consumer, symbols, progress, itraced };
 }
 

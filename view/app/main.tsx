@@ -7,8 +7,16 @@ function text(id: string): string {
   return document.getElementById(id)?.textContent?.trim() ?? "";
 }
 
-const store = new Store(text("worker"));
-const from = document.documentElement.dataset["from"] ?? "files";
+const { from = "files", worker } = document.documentElement.dataset;
+// A page on disk cannot load the files beside it, but there is one with all in it.
+if (worker !== undefined && location.protocol === "file:") {
+  location.replace(new URL(`perfdata.html${location.hash}`, location.href));
+}
+const store = new Store(
+  worker === undefined
+    ? { text: text("worker"), type: "classic" }
+    : { text: `import ${JSON.stringify(new URL(worker, location.href))};`, type: "module" },
+);
 if (from === "server") {
   // A worker made from text has no own address to resolve against.
   store.start({

@@ -1,4 +1,4 @@
-import type { RandomAccessSource, SyncSource } from "@perfdata/format/bytes";
+import type { EventLoopTurns, RandomAccessSource, SyncSource } from "@perfdata/format/bytes";
 import { directorySource, expandedStream, fileCompression } from "@perfdata/format/records";
 import {
   bundledText,
@@ -6,13 +6,16 @@ import {
   ElfFile,
   SymbolBundle,
   type SymbolFiles,
+  SymbolResolver,
 } from "@perfdata/symbols";
 import { fileKind } from "@perfdata/format/constants";
 import { IMPORTED_KIND_BYTES, type ImportedKind, importedKind } from "@perfdata/profile";
-import { checkRange, SymbolsError } from "@perfdata/symbols/resolver";
+import { checkRange, type RecordedMachine, SymbolsError } from "@perfdata/symbols/resolver";
 import type { CodeFiles } from "@perfdata/session/code";
 import { readAhead } from "./read_ahead.ts";
 
+/** Time in ms between two turns of the event loop, which take 4 ms each in a browser. */
+export const HELD_MS = 100;
 /** Maximum size of an inflated file. */
 const MOST_EXPANDED = 2 ** 32;
 
@@ -250,6 +253,24 @@ export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
     bundles.set(bundle, opened);
   }
   return opened;
+}
+
+/** Creates the symbol resolver for the dropped files. */
+export function resolverOf(
+  dropped: Dropped,
+  { recorded }: { readonly recorded: RecordedMachine | undefined },
+  turn?: EventLoopTurns["turn"],
+): SymbolResolver {
+  const bundle = openBundle(dropped);
+  const has = (name: string) => dropped.others.some((other) => other.name === name);
+  return new SymbolResolver(symbolFiles(dropped), {
+    machine: recorded,
+    parameters: false,
+    ...(turn === undefined ? {} : { turn }),
+    ...(bundle === undefined ? {} : { bundle }),
+    ...(has("kallsyms") ? { kallsyms: "kallsyms" } : {}),
+    ...(dropped.elves.some(({ name }) => name === "vmlinux") ? { vmlinux: "vmlinux" } : {}),
+  });
 }
 
 /** Maximum size of a source file in bytes. */

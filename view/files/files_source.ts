@@ -1,8 +1,4 @@
-import { x86Disassembler } from "@perfdata/export/code";
-import type { InsnMode } from "@perfdata/intel-pt";
 import {
-  type ImportedKind,
-  importProfile,
   profileColumns,
   type ProfileOptions,
   type ProfileWeight,
@@ -13,32 +9,29 @@ import {
 import { PerfDataReader } from "@perfdata/format/records";
 import { EventLoopTurns } from "@perfdata/format/bytes";
 import { collect } from "@perfdata/perfdata/collect";
-import { missingSwitches, type Workers } from "@perfdata/session";
-import { serveBlocks } from "@perfdata/session/workers";
-import { bundledCode } from "@perfdata/pt/code";
-import { type CodeFiles, ObjectCodeReader } from "@perfdata/session/code";
-import type { RecordedMachine } from "@perfdata/symbols/resolver";
-import { SymbolResolver } from "@perfdata/symbols";
-import { type ViewProfile, viewProfile } from "@perfdata/export/tree";
-import { CodeService, recordedCode } from "../recording/code_service.ts";
-import { PtService } from "../recording/pt_service.ts";
-import { ProgressSteps } from "../recording/progress_steps.ts";
-import { RecordingService } from "../recording/recording_service.ts";
-import type { FilesOpening, ProgressState } from "../worker/protocol.ts";
-import { type ViewSource, withoutRecords } from "../worker/worker_source.ts";
 import {
-  type Dropped,
-  droppedCode,
-  openBundle,
-  recordingSource,
-  sourceLines,
-  symbolFiles,
-  takeFiles,
-} from "./dropped_files.ts";
-import { readAhead } from "./read_ahead.ts";
+  type Consumer,
+  missingSwitches,
+  type Shareable,
+  SharedConsumers,
+  type Workers,
+} from "@perfdata/session";
+import { infoCounter } from "@perfdata/report/figures";
+import { serveBlocks } from "@perfdata/session/workers";
+import { type ViewProfile, viewProfile } from "@perfdata/export/tree";
+import type { CodeService } from "../recording/code_service.ts";
+import type { PtService } from "../recording/pt_service.ts";
+import { ProgressSteps } from "../recording/progress_steps.ts";
+import { RecordingService, type SharedPass } from "../recording/recording_service.ts";
+import {
+  type FilesOpening,
+  type ProgressState,
+  startWorker,
+  type WorkerScript,
+} from "../worker/protocol.ts";
+import { type ViewSource, withoutRecords } from "../worker/worker_source.ts";
+import { type Dropped, HELD_MS, recordingSource, resolverOf, takeFiles } from "./dropped_files.ts";
 
-/** Time in ms between two turns of the event loop, which take 4 ms each in a browser. */
-const HELD_MS = 100;
 /** Minimum number of bytes for which more threads are started. */
 const WORTH_THREADS = 1 << 25;
 /** Maximum number of threads, each of which has its own tables. */
@@ -46,46 +39,40 @@ const MOST_THREADS = 4;
 
 const OPTIONS: ProfileOptions = { timed: true, lines: true };
 
-/** Creates the symbol resolver for the dropped files. */
-function resolverOf(
-  dropped: Dropped,
-  { recorded }: { readonly recorded: RecordedMachine | undefined },
-  turn?: EventLoopTurns["turn"],
-): SymbolResolver {
-  const bundle = openBundle(dropped);
-  const has = (name: string) => dropped.others.some((other) => other.name === name);
-  return new SymbolResolver(symbolFiles(dropped), {
-    machine: recorded,
-    parameters: false,
-    ...(turn === undefined ? {} : { turn }),
-    ...(bundle === undefined ? {} : { bundle }),
-    ...(has("kallsyms") ? { kallsyms: "kallsyms" } : {}),
-    ...(dropped.elves.some(({ name }) => name === "vmlinux") ? { vmlinux: "vmlinux" } : {}),
-  });
+/** Task of the other threads. */
+interface ThreadAbout {
+  readonly dropped: Dropped;
+  /** Whether they also count for the output of `info`. */
+  readonly counts: boolean;
+}
+
+/** Creates the consumer of another thread. */
+function consumerOf({ counts }: ThreadAbout): Consumer & Shareable {
+  const collector = new SampleCollector(profileColumns(OPTIONS));
+  return counts ? new SharedConsumers([collector, infoCounter().counts]) : collector;
 }
 
 /**
  * Starts other threads if the recording is large enough and the browser allows it.
  *
- * @param script Text of this worker. A page on disk may load a script from a blob, but not
- * from its own file.
+ * @param script This worker.
  */
-function threads(dropped: Dropped, script: string): Workers | undefined {
+function threads(about: ThreadAbout, script: WorkerScript): Workers | undefined {
+  const { dropped } = about;
   const jobs = Math.min(MOST_THREADS, navigator.hardwareConcurrency || 1);
   if (jobs < 2 || dropped.recording.size < WORTH_THREADS) return undefined;
-  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   try {
-    new Worker(url, { name: "try" }).terminate();
+    startWorker(script, "try").terminate();
   } catch {
     return undefined;
   }
   return {
     jobs,
     path: dropped.name,
-    about: dropped,
-    make: () => new SampleCollector(profileColumns(OPTIONS)),
+    about,
+    make: consumerOf,
     // The same script; the name tells it to serve blocks.
-    start: () => new Worker(url, { name: BLOCKS }),
+    start: () => startWorker(script, BLOCKS),
   };
 }
 
@@ -94,10 +81,10 @@ export const BLOCKS = "blocks";
 
 /** Runs a thread that processes blocks of samples. */
 export function serveSamples(): void {
-  serveBlocks<Dropped>({
-    open: (_, dropped) => recordingSource(dropped),
-    make: () => new SampleCollector(profileColumns(OPTIONS)),
-    unwind: (dropped, engine) => resolverOf(dropped, engine),
+  serveBlocks<ThreadAbout>({
+    open: (_, { dropped }) => recordingSource(dropped),
+    make: consumerOf,
+    unwind: ({ dropped }, engine) => resolverOf(dropped, engine),
   });
 }
 
@@ -107,7 +94,7 @@ export async function openFiles(
 ): Promise<ViewSource> {
   const dropped = await takeFiles(files, swapped);
   const { base, ...others } = dropped;
-  let code: CodeService | undefined;
+  let code: MadeProfile["code"];
   const ofBase: ViewSource["base"] = base === undefined ? undefined : async (progress) => {
     // The directory's other files belong to the shown recording.
     const { blob: recording, name, imported } = base;
@@ -123,13 +110,9 @@ export async function openFiles(
   }
   const turns = new EventLoopTurns(undefined, HELD_MS);
   const service = new RecordingService(turns.source(recordingSource(dropped)), dropped.name);
-  const pt = new PtService({
-    source: recordingSource(dropped),
-    code: () => ({ files: codeFilesOf(dropped) }),
-    resolver: (recorded) => Promise.resolve(resolverOf(dropped, { recorded })),
-    // The library that formats instructions is several times as large as the page, so it is left out.
-    text: () => Promise.resolve(undefined),
-  });
+  let opened: Promise<PtService> | undefined;
+  const pt = () =>
+    opened ??= import("./dropped_code.ts").then(({ ptServiceOf }) => ptServiceOf(dropped));
   return {
     head: () => service.head(),
     index: () => service.index(),
@@ -143,41 +126,45 @@ export async function openFiles(
     async profile(progress) {
       // The page draws the index while samples are read.
       await service.index();
-      const made = await profileOf(dropped, script, counts, progress);
+      const read = (shared?: SharedPass) => profileOf(dropped, script, counts, progress, shared);
+      // Times of threads are counted in order, and not of all samples.
+      const made = await (counts === "period" ? service.pass(read) : read());
       code = made.code;
       return made.profile;
     },
     base: ofBase,
     async code(fn, selection) {
       if (code === undefined) throw new Error("the samples are not read yet");
-      return await code.code(fn, selection);
+      return await (await code()).code(fn, selection);
     },
     hasCode: true,
-    sourceText: (file) => Promise.resolve(code?.text(file)),
+    sourceText: async (file) => (await code?.())?.text(file),
     records: (query, from, count) => service.records(query, from, count),
     position: (query, number) => service.position(query, number),
     record: (number) => service.record(number),
-    pt: () => pt.facts(),
-    ptPart: (query) => pt.part(query),
-    ptInsns: (query) => pt.insns(query),
+    pt: async () => await (await pt()).facts(),
+    ptPart: async (query) => await (await pt()).part(query),
+    ptInsns: async (query) => await (await pt()).insns(query),
     slice: async (query) => new Blob([await service.slice(query)]),
   };
 }
 
-/** Returns the code of objects: from a bundle, or from programs. */
-function codeFilesOf(dropped: Dropped): CodeFiles {
-  const bundle = openBundle(dropped);
-  const code = droppedCode(dropped);
-  return bundle === undefined ? code : bundledCode(bundle, code);
+/** A profile in the page's format. */
+interface MadeProfile {
+  readonly profile: ViewProfile;
+  /** Returns the service of its code; `undefined` without a recording. */
+  readonly code: (() => Promise<CodeService>) | undefined;
 }
 
 async function profileOf(
   dropped: Dropped,
-  script: string,
+  script: WorkerScript,
   weight: ProfileWeight,
   progress: (state: ProgressState) => void,
-): Promise<{ readonly profile: ViewProfile; readonly code: CodeService | undefined }> {
+  shared?: SharedPass,
+): Promise<MadeProfile> {
   if (dropped.imported !== undefined) {
+    const { importedOf } = await import("./dropped_profile.ts");
     return {
       profile: await importedOf(dropped, dropped.imported, weight, progress),
       code: undefined,
@@ -188,13 +175,18 @@ async function profileOf(
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
   const consumer = new SampleCollector(profileColumns({ ...OPTIONS, weight }));
   const steps = new ProgressSteps(progress);
+  const { beside } = shared ?? {};
+  const about = { dropped, counts: beside !== undefined };
   const { engine, symbols } = await collect(reader, consumer, {
     symbols: (engine) => resolverOf(dropped, engine, turns.turn),
     // Times of threads require records in order, so that other threads cannot help.
-    workers: weight === "period" ? threads(dropped, script) : undefined,
+    workers: weight === "period" ? threads(about, script) : undefined,
     diagnostics: () => {},
+    index: shared?.index,
+    beside,
     progress: (bytes, more) => steps.read("Reading the samples", bytes, source.size, more),
   });
+  shared?.counted(engine);
   const { none } = missingSwitches(consumer);
   if (none !== undefined) throw new Error(`${dropped.name}: ${none}`);
   if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
@@ -206,40 +198,10 @@ async function profileOf(
   });
   const profile = shownEvents(named.profile);
   const view = viewProfile(profile);
-  const mode = x86Mode(engine.reader.arch);
-  const from = recordedCode({
-    engine,
-    resolver: names,
-    code: new ObjectCodeReader(codeFilesOf(dropped)),
-    // The page formats instructions, if someone looks at them, with a library as large as itself.
-    disassembler: () => Promise.resolve(mode && x86Disassembler(mode)),
-    mode,
-    source: (path) => sourceLines(dropped, path),
-  });
-  return { profile: view, code: new CodeService(profile, view, from) };
-}
-
-/** Reads the profile of another tool. */
-async function importedOf(
-  { name, recording }: Dropped,
-  kind: ImportedKind,
-  weight: ProfileWeight,
-  progress: (state: ProgressState) => void,
-): Promise<ViewProfile> {
-  if (weight !== "period") throw new Error(`${name} is a profile of another tool: only samples`);
-  const source = new EventLoopTurns(undefined, HELD_MS).source(readAhead(recording));
-  const steps = new ProgressSteps(progress);
-  const profile = await importProfile(kind, source, {
-    title: name,
-    timed: true,
-    progress: (bytes) => steps.read("Reading the samples", bytes, source.size, 0),
-  });
-  if (profile.samples.length === 0) throw new Error(`${name}: no samples`);
-  return viewProfile(shownEvents(profile));
-}
-
-/** Returns the mode of the code of an x86 machine; `undefined` for other machines. */
-function x86Mode(arch: string | undefined): InsnMode | undefined {
-  if (arch === undefined || arch === "x86_64") return 64;
-  return /^i[3-6]86$|^x86$/.test(arch) ? 32 : undefined;
+  let service: Promise<CodeService> | undefined;
+  const code = () =>
+    service ??= import("./dropped_code.ts").then(({ codeServiceOf }) =>
+      codeServiceOf(dropped, profile, view, { engine, resolver: names })
+    );
+  return { profile: view, code };
 }

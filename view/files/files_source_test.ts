@@ -2,6 +2,8 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { eventsRecording } from "../../fixtures/synthesize/events.ts";
 import { openFiles } from "./files_source.ts";
 
+const SCRIPT = { text: "", type: "classic" } as const;
+
 /** A file whose bytes {@link SyncReader} returns, since Deno has no `FileReaderSync`. */
 class KnownFile extends File {
   constructor(readonly known: Uint8Array<ArrayBuffer>) {
@@ -23,7 +25,7 @@ class SyncReader {
 Deno.test("openFiles: a profile of another tool is shown in place of a recording, and has no records", async () => {
   Object.assign(globalThis, { FileReaderSync: SyncReader });
   const text = new TextEncoder().encode("demo;main;work 3\ndemo;main 2\n");
-  const source = await openFiles({ from: "files", files: [new KnownFile(text)], script: "" });
+  const source = await openFiles({ from: "files", files: [new KnownFile(text)], script: SCRIPT });
   const { events, samples, functions } = await source.profile(() => {});
   assertEquals(events.map(({ name }) => name), ["samples"]);
   assertEquals([...samples.count], [3, 2]);
@@ -31,7 +33,7 @@ Deno.test("openFiles: a profile of another tool is shown in place of a recording
   assertEquals([await source.index(), await source.head()], [undefined, []]);
   await assertRejects(() => source.record(0), Error, "a profile of another tool has no records");
   const off = await openFiles({
-    ...{ from: "files", script: "", counts: "off-cpu" } as const,
+    ...{ from: "files", script: SCRIPT, counts: "off-cpu" } as const,
     files: [new KnownFile(text)],
   });
   await assertRejects(() => off.profile(() => {}), Error, "only samples");
@@ -42,7 +44,7 @@ Deno.test("openFiles: the event with most samples is the first; an event of two 
     await eventsRecording({ "cpu_atom/cycles/P": 2, "faults": 3, "cpu_core/cycles/P": 4 }),
   );
   Object.assign(globalThis, { FileReaderSync: SyncReader });
-  const source = await openFiles({ from: "files", files: [file], script: "" });
+  const source = await openFiles({ from: "files", files: [file], script: SCRIPT });
   const { events, samples } = await source.profile(() => {});
   assertEquals(events.map(({ name }) => name), ["cycles:P", "faults"]);
   const counts = events.map((_, event) =>

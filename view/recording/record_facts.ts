@@ -1,5 +1,16 @@
 import { type PerfEvent, type RecordBatch, trailerEnd } from "@perfdata/format/records";
-import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from "@perfdata/format/constants";
+import {
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  USER_RECORD_NAMES,
+} from "@perfdata/format/constants";
+import { dumpRecordName } from "@perfdata/dump";
+
+/** Returns the name of a record type. */
+export function recordTypeName(type: number): string {
+  const name = dumpRecordName(type);
+  return name === "INVALID" ? USER_RECORD_NAMES[type] ?? `TYPE_${type}` : name;
+}
 
 /** Fields of a record that are known without decoding it; -1 if missing. */
 export class RecordFacts {

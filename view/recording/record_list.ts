@@ -1,15 +1,14 @@
-import { dumpRecordName, hexOfRecord, type HexRun, recordTypeOfName } from "@perfdata/dump";
+import { hexOfRecord, type HexRun, recordTypeOfName } from "@perfdata/dump";
 import {
   PERF_RECORD_MISC_SWITCH_OUT,
   PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
-  USER_RECORD_NAMES,
 } from "@perfdata/format/constants";
 import type { PerfDataReader, RecordBatch } from "@perfdata/format/records";
 import { floatAt } from "@perfdata/format/bytes";
 import type { IndexBlock, RecordingIndex } from "@perfdata/session";
-import { RecordFacts } from "./record_facts.ts";
+import { RecordFacts, recordTypeName } from "./record_facts.ts";
 
 /** Selects the records to list; all by default. */
 export interface RecordQuery {
@@ -161,12 +160,6 @@ export class RecordList {
     return found;
   }
 
-  /** Returns the name of a record type. */
-  static typeName(type: number): string {
-    const name = dumpRecordName(type);
-    return name === "INVALID" ? USER_RECORD_NAMES[type] ?? `TYPE_${type}` : name;
-  }
-
   #matches(query: RecordQuery): Promise<Matches> {
     const key = JSON.stringify(query);
     if (Object.values(query).every((value) => value === undefined)) {
@@ -228,7 +221,7 @@ export class RecordList {
       number,
       offset: batch.offsetOf(i),
       size: batch.size(i),
-      type: RecordList.typeName(type),
+      type: recordTypeName(type),
       time: time === 0n ? "" : secondsText(time),
       pid,
       tid,

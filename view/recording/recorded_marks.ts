@@ -25,7 +25,7 @@ import type { TracepointText } from "@perfdata/format/tracepoint";
 import { FloatColumn, IntColumn } from "@perfdata/profile";
 import { type Consumer, type Engine, type Run, runEngine } from "@perfdata/session";
 import type { Marks } from "../data/marks.ts";
-import { RecordList } from "./record_list.ts";
+import { recordTypeName } from "./record_facts.ts";
 
 const COMM_SIZE = prefixSize(COMM);
 const FORK_AT = layoutOf(FORK);
@@ -97,7 +97,7 @@ class Collector implements Consumer {
       this.#name.push(this.#number(
         isSample
           ? this.#engine?.eventNames[intAt(run.event, i)] ?? "?"
-          : RecordList.typeName(intAt(run.type, i)),
+          : recordTypeName(intAt(run.type, i)),
       ));
       this.#texts.push(isSample ? this.#sampleText(run, i) : this.#recordText(run, i));
     }

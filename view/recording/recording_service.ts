@@ -1,6 +1,9 @@
-import { copyRecording, FileOutput } from "@perfdata/edit";
-import { Slice } from "@perfdata/edit/slice";
-import { bytesSource, memorySink, type RandomAccessSource } from "@perfdata/format/bytes";
+import {
+  bytesSource,
+  type PerfDataError,
+  type RandomAccessSource,
+  settleable,
+} from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import {
   PERF_RECORD_COMM,
@@ -16,20 +19,27 @@ import {
   type Advice,
   adviceOf,
   headLines,
+  type InfoCounter,
+  infoCounter,
   infoLines,
   recordingHead,
   type RecordingInfo,
   recordingInfo,
 } from "@perfdata/report/figures";
-import { EventNames, type IndexBlock, RecordingIndex } from "@perfdata/session";
+import {
+  type Consumer,
+  type Engine,
+  EventNames,
+  type IndexBlock,
+  RecordingIndex,
+  type Shareable,
+} from "@perfdata/session";
 import { FloatColumn, IntColumn } from "@perfdata/profile";
 import type { Switched } from "../data/switched.ts";
 import type { Marks } from "../data/marks.ts";
-import { recordedMarks } from "./recorded_marks.ts";
-import { type StatSeries, statSeries } from "./stat_series.ts";
-import { scheduledSwitches } from "./scheduled_switches.ts";
-import { RecordFacts } from "./record_facts.ts";
-import { type RecordDetail, RecordList, type RecordQuery, type RecordRows } from "./record_list.ts";
+import type { StatSeries } from "./stat_series.ts";
+import { RecordFacts, recordTypeName } from "./record_facts.ts";
+import type { RecordDetail, RecordList, RecordQuery, RecordRows } from "./record_list.ts";
 
 /** Facts about a recording from one scan of its record headers. */
 export interface IndexAnswer {
@@ -104,10 +114,36 @@ const MARKED: ReadonlySet<number> = new Set([
 interface Opened {
   readonly reader: PerfDataReader;
   readonly index: RecordingIndex;
+  /** Has counted the records other than samples. */
+  readonly counter: InfoCounter;
+  readonly damage: Damage;
   readonly marks: IndexAnswer["marks"];
   /** Context switches, by the recording's clock. */
   readonly switched: Switched;
 }
+
+/** Errors found in a recording. */
+class Damage {
+  /** The first ones. */
+  readonly texts: string[] = [];
+  count = 0;
+
+  readonly take = (error: PerfDataError): void => {
+    if (this.count++ < MOST_FAULTS) this.texts.push(error.located());
+  };
+}
+
+/** Parts of the service for a pass over all samples, so that the recording is read for both. */
+export interface SharedPass {
+  /** The index, so that the file is not scanned again; `undefined` if it can be used only once. */
+  readonly index: RecordingIndex | undefined;
+  /** Counts for {@linkcode RecordingService.info}; `undefined` if that needs no counts. */
+  readonly beside: (Consumer & Shareable) | undefined;
+  /** To be called with the engine after the pass. */
+  readonly counted: (engine: Engine) => void;
+}
+
+type CountedInfo = InfoAnswer & { readonly info: RecordingInfo };
 
 /** Answers the page's queries about a recording. It runs in a worker, or in the process that serves the page. */
 export class RecordingService {
@@ -119,7 +155,9 @@ export class RecordingService {
   #scheduled: Promise<Switched> | undefined;
   #marks: Promise<Marks> | undefined;
   #counts: Promise<readonly StatSeries[]> | undefined;
-  #info: Promise<InfoAnswer & { readonly info: RecordingInfo }> | undefined;
+  #info: Promise<CountedInfo> | undefined;
+  /** The answer with the counts of a pass; `undefined` after a pass that failed. */
+  #ofPass: Promise<CountedInfo | undefined> | undefined;
 
   /** @param name Name of the recording in suggestions. */
   constructor(source: RandomAccessSource, name: string) {
@@ -147,18 +185,18 @@ export class RecordingService {
     if (switched.time.length > 0 || !switches || start === undefined) {
       return { ...switched, time: switched.time.map((time) => time - by) };
     }
-    return await (this.#scheduled ??= scheduledSwitches(
-      this.#source,
-      BigInt(start),
-      MOST_SWITCHES,
-    ));
+    return await (this.#scheduled ??= import("./scheduled_switches.ts").then((
+      { scheduledSwitches },
+    ) => scheduledSwitches(this.#source, BigInt(start), MOST_SWITCHES)));
   }
 
   /** Returns tracepoints and notable records; `undefined` without times. */
   async marks(): Promise<Marks | undefined> {
     const { start } = await this.index();
     if (start === undefined) return undefined;
-    return await (this.#marks ??= recordedMarks(this.#source, BigInt(start), MOST_EVENTS));
+    return await (this.#marks ??= import("./recorded_marks.ts").then(({ recordedMarks }) =>
+      recordedMarks(this.#source, BigInt(start), MOST_EVENTS)
+    ));
   }
 
   /** Returns the counts of `perf stat record`; none of other recordings. */
@@ -166,14 +204,51 @@ export class RecordingService {
     const { types } = await this.index();
     if (!types.some(({ name }) => name === "STAT")) return [];
     const read = async () =>
-      await statSeries(await PerfDataReader.open(this.#source, { diagnostics: () => {} }));
+      await (await import("./stat_series.ts")).statSeries(
+        await PerfDataReader.open(this.#source, { diagnostics: () => {} }),
+      );
     return await (this.#counts ??= read());
   }
 
-  /** Returns the output of `info`, and advice. */
-  info(): Promise<InfoAnswer & { readonly info: RecordingInfo }> {
-    // The index takes almost no time, so it is computed first.
-    return this.#info ??= this.index().then(() => this.#informed());
+  /**
+   * Returns the output of `info`, and advice. If a pass has begun, its counts are used; otherwise,
+   * the samples are read for them.
+   */
+  info(): Promise<CountedInfo> {
+    return this.#info ??= (async () => {
+      // The index takes almost no time, so it is computed first.
+      await this.index();
+      return await this.#ofPass ?? await (this.#ofPass = this.#informed());
+    })();
+  }
+
+  /**
+   * Reads all samples, so that the index and the counts of {@linkcode RecordingService.info} need no
+   * pass of their own.
+   *
+   * @param read Reads the samples.
+   * @returns The result of `read`.
+   */
+  async pass<T>(read: (shared: SharedPass) => Promise<T>): Promise<T> {
+    const isFirst = this.#ofPass === undefined;
+    const { promise, resolve } = settleable<CountedInfo | undefined>();
+    if (isFirst) this.#ofPass = promise;
+    // An error is of interest only to `info`.
+    promise.catch(() => {});
+    try {
+      const { reader, index, counter: scanned, damage } = await this.#main();
+      // Blocks of compressed records are used up, so the file is scanned again.
+      const isAgain = index.isCompressed;
+      const counter = isAgain ? infoCounter(reader) : scanned;
+      return await read({
+        index: isAgain ? undefined : index,
+        beside: isFirst ? counter.counts : undefined,
+        counted: (engine) =>
+          resolve(counter.info(engine).then((info) => this.#answer(info, damage))),
+      });
+    } finally {
+      resolve(undefined);
+    }
   }
 
   /** Returns some of the matching records. */
@@ -207,19 +282,19 @@ export class RecordingService {
     const first = BigInt(from ?? 0);
     const last = to === undefined ? (1n << 64n) - 1n : BigInt(to) - 1n;
     const isTimed = from !== undefined || to !== undefined;
-    const edit = new Slice(reader, {
+    const { copied } = await import("./slice_recording.ts");
+    return await copied(reader, {
       ...(isTimed ? { time: [first, last] as const } : {}),
       ...(pids === undefined ? {} : { pids: new Set(pids) }),
       ...(tids === undefined ? {} : { tids: new Set(tids) }),
       ...(cpus === undefined ? {} : { cpus: new Set(cpus) }),
     });
-    const sink = memorySink();
-    await copyRecording(reader, new FileOutput(sink), { edit });
-    return sink.bytes() as Uint8Array<ArrayBuffer>;
   }
 
   async #open(source: RandomAccessSource): Promise<Opened> {
-    const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
+    const damage = new Damage();
+    const reader = await PerfDataReader.open(source, { diagnostics: damage.take });
+    const counter = infoCounter(reader);
     const time = new FloatColumn();
     const type = new IntColumn();
     const switches = {
@@ -233,6 +308,7 @@ export class RecordingService {
     const facts = new RecordFacts();
     const index = await RecordingIndex.read(reader, {
       other(batch, i, hi, lo) {
+        counter.counts.other?.(batch, i, hi, lo);
         const of = batch.type(i);
         if (of === PERF_RECORD_SWITCH || of === PERF_RECORD_SWITCH_CPU_WIDE) {
           if ((hi === 0 && lo === 0) || count++ >= MOST_SWITCHES) return;
@@ -252,6 +328,8 @@ export class RecordingService {
     return {
       reader,
       index,
+      counter,
+      damage,
       marks: { time: time.array().slice(), type: type.array().slice() },
       switched: {
         time: switches.time.array().slice(),
@@ -286,7 +364,7 @@ export class RecordingService {
         to: Float64Array.from(timed, ({ youngest }) => from(youngest)),
       },
       types: [...index.types].sort(([, a], [, b]) => b - a)
-        .map(([type, count]) => ({ name: RecordList.typeName(type), count })),
+        .map(([type, count]) => ({ name: recordTypeName(type), count })),
       marks: { time: marks.time.map((time) => time - Number(start)), type: marks.type },
       switches: index.types.has(PERF_RECORD_SWITCH) ||
         index.types.has(PERF_RECORD_SWITCH_CPU_WIDE) || names.some((name) => SCHEDULED.test(name)),
@@ -301,35 +379,33 @@ export class RecordingService {
 
   async #makeList(): Promise<{ readonly list?: RecordList }> {
     const { reader, index } = await this.#main();
+    const { RecordList } = await import("./record_list.ts");
     const names = async (of: PerfDataReader) => await new EventNames(of, () => {}).all();
     if (!index.isCompressed) {
       return { list: new RecordList(reader, index, await names(reader)) };
     }
     // Inflated records cannot be read independently, so the whole recording is inflated.
     if (tooLarge(index) !== undefined) return {};
-    const sink = memorySink();
     const again = await PerfDataReader.open(this.#source, { diagnostics: () => {} });
-    await copyRecording(again, new FileOutput(sink));
-    const inflated = await this.#open(bytesSource(sink.bytes()));
+    const { copied } = await import("./slice_recording.ts");
+    const inflated = await this.#open(bytesSource(await copied(again)));
     return {
       list: new RecordList(inflated.reader, inflated.index, await names(inflated.reader)),
     };
   }
 
-  async #informed(): Promise<InfoAnswer & { readonly info: RecordingInfo }> {
-    const damage: string[] = [];
-    let count = 0;
-    const reader = await PerfDataReader.open(this.#source, {
-      diagnostics(error) {
-        if (count++ < MOST_FAULTS) damage.push(error.located());
-      },
-    });
-    const info = await recordingInfo(reader);
+  async #informed(): Promise<CountedInfo> {
+    const damage = new Damage();
+    const reader = await PerfDataReader.open(this.#source, { diagnostics: damage.take });
+    return this.#answer(await recordingInfo(reader), damage);
+  }
+
+  #answer(info: RecordingInfo, { count, texts }: Damage): CountedInfo {
     return {
       info,
       lines: infoLines(info, count, this.#name),
       advice: adviceOf(info, count, this.#name),
-      damage,
+      damage: texts,
     };
   }
 }

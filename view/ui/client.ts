@@ -1,5 +1,12 @@
 import { type Settleable, settleable } from "@perfdata/format/bytes";
-import { type Calls, CANCELLED, type Message, type ProgressState } from "../worker/protocol.ts";
+import {
+  type Calls,
+  CANCELLED,
+  type Message,
+  type ProgressState,
+  startWorker,
+  type WorkerScript,
+} from "../worker/protocol.ts";
 
 /** Sends queries to the worker. */
 export class ViewClient {
@@ -9,9 +16,9 @@ export class ViewClient {
   readonly #waiting = new Map<number, Settleable<unknown>>();
   #next = 0;
 
-  /** @param url Script of the worker. It is not a module, since a page on disk cannot load modules. */
-  constructor(url: string) {
-    this.#worker = new Worker(url);
+  /** @param script The worker. */
+  constructor(script: WorkerScript) {
+    this.#worker = startWorker(script);
     this.#worker.onmessage = ({ data }: MessageEvent<Message>) => {
       if ("progress" in data) return this.progress(data.progress);
       const waiting = this.#waiting.get(data.id);

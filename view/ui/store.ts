@@ -2,7 +2,13 @@ import type { ComparisonFacts } from "../data/comparison.ts";
 import type { ProfileFacts, Shown } from "../data/view_engine.ts";
 import type { PtFacts } from "../recording/pt_service.ts";
 import type { IndexAnswer, InfoAnswer } from "../recording/recording_service.ts";
-import { CANCELLED, type LiveState, type Opening, type ProgressState } from "../worker/protocol.ts";
+import {
+  CANCELLED,
+  type LiveState,
+  type Opening,
+  type ProgressState,
+  type WorkerScript,
+} from "../worker/protocol.ts";
 import { functionColors } from "@perfdata/export/tree";
 import { ViewClient } from "./client.ts";
 import { matches } from "./matches.ts";
@@ -63,19 +69,17 @@ export class Store {
   #goesOn: () => void = () => {};
   /** Reason why the dropped files cannot be opened. */
   error: string | undefined;
-  readonly #script: string;
+  readonly #script: WorkerScript;
   #opening: Opening | undefined;
-  readonly #workerUrl: string;
   readonly #listeners = new Set<() => void>();
   /** Position in the page's own history, and its length. */
   #at = 0;
   #last = 0;
   #matches: { names: readonly string[]; search: string; found: Uint8Array | undefined } | undefined;
 
-  /** @param script Text of the worker. */
-  constructor(script: string) {
+  /** @param script The worker. */
+  constructor(script: WorkerScript) {
     this.#script = script;
-    this.#workerUrl = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const { first = "" } = document.documentElement.dataset;
     this.state = fromHash(location.hash === "" ? first : location.hash);
     history.replaceState({ at: 0 }, "", location.hash === "" ? location.href : location.hash);
@@ -275,7 +279,7 @@ export class Store {
     this.opening = true;
     this.error = undefined;
     this.#changed();
-    const client = new ViewClient(this.#workerUrl);
+    const client = new ViewClient(this.#script);
     let compared: boolean;
     let hasCode: boolean;
     try {

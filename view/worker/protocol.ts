@@ -72,6 +72,19 @@ export type Opening =
   }
   | FilesOpening;
 
+/** Script of a worker. */
+export interface WorkerScript {
+  readonly text: string;
+  /** `module` if it imports a file beside the page; a page on disk cannot load modules. */
+  readonly type: "classic" | "module";
+}
+
+/** Starts a worker. It is made from text, so that the policy of the page holds in it, too. */
+export function startWorker({ text, type }: WorkerScript, name?: string): Worker {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  return new Worker(url, { type, ...(name === undefined ? {} : { name }) });
+}
+
 /** Dropped files: one or two recordings, and files with symbols. */
 export interface FilesOpening {
   readonly from: "files";
@@ -82,8 +95,8 @@ export interface FilesOpening {
   readonly unread?: boolean;
   /** Kind of weight: samples, or times of threads. */
   readonly counts?: ProfileWeight;
-  /** Text of the worker, which starts further workers. */
-  readonly script: string;
+  /** The worker, which starts further workers. */
+  readonly script: WorkerScript;
 }
 
 /** Functions of the worker that the page calls. */

@@ -1,4 +1,4 @@
-import { Comparison, type ComparisonQuery, type Side } from "../data/comparison.ts";
+import type { Comparison, ComparisonQuery, Side } from "../data/comparison.ts";
 import type { FlameQuery } from "../data/flame_boxes.ts";
 import { type Shown, ViewEngine } from "../data/view_engine.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type Opening,
   type ProgressState,
 } from "./protocol.ts";
-import { type ProfileFormat, savedProfile } from "./saved_profile.ts";
+import type { ProfileFormat } from "./saved_profile.ts";
 import { reportSource, serverSource, type ViewSource } from "./worker_source.ts";
 
 /** Opens dropped files. */
@@ -72,6 +72,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
         return (await engine()).facts();
       case "save": {
         const [shown, format] = args as [Shown, ProfileFormat];
+        const { savedProfile } = await import("./saved_profile.ts");
         return await savedProfile(await engine(), shown, format);
       }
       case "wait":
@@ -131,9 +132,10 @@ async function compare(
   engine: ViewEngine,
   progress: (state: ProgressState) => void,
 ): Promise<Comparison | undefined> {
-  if (other instanceof ViewEngine) return new Comparison(other, engine);
-  const { base } = other;
-  return base === undefined
-    ? undefined
-    : new Comparison(new ViewEngine(await base(progress)), engine);
+  const base = other instanceof ViewEngine
+    ? other
+    : other.base && new ViewEngine(await other.base(progress));
+  if (base === undefined) return undefined;
+  const { Comparison } = await import("../data/comparison.ts");
+  return new Comparison(base, engine);
 }

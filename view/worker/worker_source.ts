@@ -9,8 +9,8 @@ import type { Selection } from "../data/selection.ts";
 import type { Marks } from "../data/marks.ts";
 import type { Switched } from "../data/switched.ts";
 import { byteAt } from "@perfdata/format/bytes";
-import { type CodeAnswer, CodeService, type SourcePart } from "../recording/code_service.ts";
-import { codeOfReport, type ReportCode, reportProfile } from "../recording/report_code.ts";
+import type { CodeAnswer, CodeService, SourcePart } from "../recording/code_service.ts";
+import type { ReportCode } from "../recording/report_code.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
 import type { RecordDetail, RecordQuery, RecordRows } from "../recording/record_list.ts";
 import type { StatSeries } from "../recording/stat_series.ts";
@@ -66,7 +66,7 @@ export async function reportSource(packed: string): Promise<ViewSource> {
   const { profile, code } = data;
   const service = profile === undefined || code === undefined
     ? undefined
-    : new CodeService(reportProfile(profile, code), profile, codeOfReport(code));
+    : await codeServiceOf(profile, code);
   return {
     ...withoutRecords("a report", "perfdata view FILE shows them"),
     ...(service === undefined ? {} : {
@@ -90,6 +90,12 @@ export async function reportSource(packed: string): Promise<ViewSource> {
         : Promise.resolve(data.profile),
     base: data.base === undefined ? undefined : () => Promise.resolve(data.base as ViewProfile),
   };
+}
+
+async function codeServiceOf(profile: ViewProfile, code: ReportCode): Promise<CodeService> {
+  const { CodeService } = await import("../recording/code_service.ts");
+  const { codeOfReport, reportProfile } = await import("../recording/report_code.ts");
+  return new CodeService(reportProfile(profile, code), profile, codeOfReport(code));
 }
 
 /** Returns what a source answers about records and code that it does not have. */
@@ -148,9 +154,7 @@ export function serverSource(
         progress(value);
       }
     }
-    return unpack<ViewProfile>(
-      new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer()),
-    );
+    return unpack<ViewProfile>(joined(chunks));
   };
   return {
     head: () => ask("head"),
@@ -188,20 +192,36 @@ async function* frames(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<{ readonly kind: number; readonly bytes: Uint8Array }, void, void> {
   const reader = stream.getReader();
-  let rest = new Uint8Array(0);
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  // Bytes of the next frame with its head, as far as they are known.
+  let wanted = 5;
   for (;;) {
     const { value, done } = await reader.read();
     if (done) break;
-    const joined = new Uint8Array(rest.length + value.length);
-    joined.set(rest);
-    joined.set(value, rest.length);
-    rest = joined;
+    parts.push(value);
+    length += value.length;
+    if (length < wanted) continue;
+    let rest = joined(parts);
     while (rest.length >= 5) {
-      const size = new DataView(rest.buffer, rest.byteOffset).getUint32(1, true);
-      if (rest.length < 5 + size) break;
-      yield { kind: byteAt(rest, 0), bytes: rest.slice(5, 5 + size) };
-      rest = rest.subarray(5 + size);
+      wanted = 5 + new DataView(rest.buffer, rest.byteOffset).getUint32(1, true);
+      if (rest.length < wanted) break;
+      yield { kind: byteAt(rest, 0), bytes: rest.subarray(5, wanted) };
+      rest = rest.subarray(wanted);
+      wanted = 5;
     }
+    parts = [rest];
+    length = rest.length;
   }
-  if (rest.length > 0) throw new Error("the server ended before all was sent");
+  if (length > 0) throw new Error("the server ended before all was sent");
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }

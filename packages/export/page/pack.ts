@@ -2,6 +2,7 @@
  * Values with columns as bytes: JSON with a reference for each column, then the columns. Integer
  * columns are stored as differences in as few bytes as they need, which compress well.
  */
+import { floatAt, intAt } from "@perfdata/format/bytes";
 
 /** The reference to a column in the JSON. */
 interface Packed {
@@ -11,6 +12,9 @@ interface Packed {
   readonly size: number;
   readonly length: number;
 }
+
+/** Whole numbers up to this one are exact. */
+const MOST_EXACT = Number.MAX_SAFE_INTEGER;
 
 const WIDTHS = { 1: Int8Array, 2: Int16Array, 4: Int32Array } as const;
 
@@ -78,33 +82,71 @@ function packColumn(column: Column): { packed: Packed; bytes: ArrayBufferView } 
   if (column instanceof Uint8Array) {
     return { packed: { $: "Uint8Array", size: 1, length }, bytes: column };
   }
-  const $ = column instanceof Int32Array ? "Int32Array" : "Float64Array";
+  return column instanceof Int32Array ? packIntegers(column) : packFloats(column);
+}
+
+/** A function for each type of column: a loop over columns of one type is several times as fast. */
+function packIntegers(column: Int32Array): { packed: Packed; bytes: ArrayBufferView } {
+  const { length } = column;
+  let [least, most, leastStep, mostStep, last] = [0, 0, 0, 0, 0];
+  for (let i = 0; i < length; i++) {
+    const value = intAt(column, i);
+    const step = value - last;
+    if (value < least) least = value;
+    if (value > most) most = value;
+    if (step < leastStep) leastStep = step;
+    if (step > mostStep) mostStep = step;
+    last = value;
+  }
+  const { size, bytes } = room(length, width(least, most), width(leastStep, mostStep));
+  last = 0;
+  for (let i = 0; i < length; i++) {
+    const value = intAt(column, i);
+    bytes[i] = size < 0 ? value - last : value;
+    last = value;
+  }
+  return { packed: { $: "Int32Array", size, length }, bytes };
+}
+
+function packFloats(column: Float64Array): { packed: Packed; bytes: ArrayBufferView } {
+  const { length } = column;
   let [least, most, leastStep, mostStep, last] = [0, 0, 0, 0, 0];
   let isWhole = true;
-  for (let i = 0; i < length; i++) {
-    const value = column[i] as number;
+  for (let i = 0; i < length && isWhole; i++) {
+    const value = floatAt(column, i);
     const step = value - last;
-    isWhole &&= Number.isSafeInteger(value) && !Object.is(value, -0);
-    least = Math.min(least, value);
-    most = Math.max(most, value);
-    leastStep = Math.min(leastStep, step);
-    mostStep = Math.max(mostStep, step);
+    isWhole = Math.floor(value) === value && value <= MOST_EXACT && value >= -MOST_EXACT &&
+      (value !== 0 || 1 / value > 0);
+    if (value < least) least = value;
+    if (value > most) most = value;
+    if (step < leastStep) leastStep = step;
+    if (step > mostStep) mostStep = step;
     last = value;
   }
   const own = width(least, most);
   const steps = width(leastStep, mostStep);
+  const $ = "Float64Array";
   if (!isWhole || Math.min(own, steps) > 4) {
-    return { packed: { $, size: 8, length }, bytes: Float64Array.from(column) };
+    return { packed: { $, size: 8, length }, bytes: column };
   }
-  const isSteps = steps < own;
-  const of = new WIDTHS[Math.min(own, steps) as 1 | 2 | 4](length);
+  const { size, bytes } = room(length, own, steps);
   last = 0;
   for (let i = 0; i < length; i++) {
-    const value = column[i] as number;
-    of[i] = isSteps ? value - last : value;
+    const value = floatAt(column, i);
+    bytes[i] = size < 0 ? value - last : value;
     last = value;
   }
-  return { packed: { $, size: isSteps ? -steps : own, length }, bytes: of };
+  return { packed: { $, size, length }, bytes };
+}
+
+/** Creates the column for values or for differences, whichever are narrower. */
+function room(
+  length: number,
+  own: number,
+  steps: number,
+): { size: number; bytes: Int8Array | Int16Array | Int32Array } {
+  const bytes = new WIDTHS[Math.min(own, steps) as 1 | 2 | 4](length);
+  return { size: steps < own ? -steps : own, bytes };
 }
 
 /** Bytes for a signed number between two bounds; 8 if four are not enough. */

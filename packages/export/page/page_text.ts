@@ -38,16 +38,19 @@ async function hash(text: string): Promise<string> {
 /**
  * The Content-Security-Policy of a page: only its own script and style, given by hash, and workers
  * that it creates. A page that opens files may load scripts from where it is itself. Only a page from a server may request something, and only from that server.
+ *
+ * @param hasFiles Whether the worker is in files beside the page, too.
  */
 export async function contentSecurityPolicy(
   { style, script }: Pick<PageParts, "style" | "script">,
   from: PageFrom,
+  hasFiles: boolean = false,
 ): Promise<string> {
   return [
     "default-src 'none'",
     // WebAssembly decompresses xz and formats instructions; the latter is a script beside the page.
     `script-src ${await hash(script)}${from === "files" ? " 'self' 'wasm-unsafe-eval'" : ""}`,
-    "worker-src blob:",
+    `worker-src blob:${hasFiles ? " 'self'" : ""}`,
     `style-src ${await hash(style)}`,
     "img-src data: blob:",
     `connect-src ${from === "server" ? "'self'" : "'none'"}`,
@@ -60,7 +63,7 @@ export async function contentSecurityPolicy(
 export async function pageText(
   parts: PageParts,
   from: PageFrom,
-  { data = "", compared = false, live = false, first = "" }: {
+  { data = "", compared = false, live = false, first = "", worker }: {
     /** Data of a report. */
     readonly data?: string;
     /** Initial view, in the format of an address's hash. */
@@ -69,20 +72,23 @@ export async function pageText(
     readonly compared?: boolean;
     /** Whether the recording of the server is being made. */
     readonly live?: boolean;
+    /** File of the worker, relative to the page; by default, the worker is in the page. */
+    readonly worker?: string;
   } = {},
 ): Promise<string> {
   // A script ends at the first `</script`, even within a string.
   const inScript = (text: string) => text.trim().replaceAll("</script", "<\\/script");
   const own = { ...parts, script: inScript(parts.script), style: parts.style.trim() };
-  const csp = await contentSecurityPolicy(own, from);
+  const csp = await contentSecurityPolicy(own, from, worker !== undefined);
   const values: Readonly<Record<string, string>> = {
     'data-from="FROM"': `data-from="${from}"${compared ? " data-compared" : ""}` +
       (live ? " data-live" : "") +
+      (worker === undefined ? "" : ` data-worker="${worker}"`) +
       (first === "" ? "" : ` data-first="${first.replaceAll("&", "&amp;")}"`),
     'content="CSP"': `content="${csp}"`,
     "/*STYLE*/": own.style,
     "/*DATA*/": data,
-    "/*WORKER*/": inScript(parts.worker),
+    "/*WORKER*/": worker === undefined ? inScript(parts.worker) : "",
     "/*SCRIPT*/": own.script,
   };
   // One pass, so that inserted text is not replaced again. Hashes cover everything between the

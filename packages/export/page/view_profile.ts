@@ -144,22 +144,47 @@ export function viewProfile(profile: Profile): ViewProfile {
     samples: {
       length,
       stack,
-      event: Int32Array.from(samples.event.subarray(0, length)),
-      thread: samples.thread.slice(0, length),
-      count: Float64Array.from(samples.count.subarray(0, length)),
-      period: samples.period.slice(0, length),
+      event: integers(samples.event, length),
+      thread: integers(samples.thread, length),
+      count: floats(samples.count, length),
+      period: floats(samples.period, length),
       ...(samples.time === undefined || span === undefined
         ? {}
-        : { time: samples.time.slice(0, length).map((time) => Math.max(0, time - start)) }),
+        : { time: since(floats(samples.time, length), start) }),
       ...(samples.cpu === undefined || span === undefined
         ? {}
-        : { cpu: samples.cpu.slice(0, length) }),
+        : { cpu: integers(samples.cpu, length) }),
       ...(samples.pmu === undefined ? {} : { pmu: samples.pmu.slice(0, length) }),
     },
     start: `${profile.epoch + BigInt(Math.round(start))}`,
     duration: span === undefined ? 0 : span[1] - span[0],
     ...(slices === undefined ? {} : { step: slices.step, exactFrom: slices.until - start }),
   };
+}
+
+/** Returns the used part of a column; a column that is used as a whole is not copied. */
+function integers(column: Int32Array | Uint16Array, length: number): Int32Array {
+  if (column instanceof Int32Array && isWhole(column, length)) return column;
+  const used = new Int32Array(length);
+  used.set(column.subarray(0, length));
+  return used;
+}
+
+/** As {@linkcode integers}, for columns of other numbers. */
+function floats(column: Float64Array | Uint8Array, length: number): Float64Array {
+  if (column instanceof Float64Array && isWhole(column, length)) return column;
+  const used = new Float64Array(length);
+  used.set(column.subarray(0, length));
+  return used;
+}
+
+function isWhole({ byteLength, buffer, length }: Int32Array | Float64Array, used: number): boolean {
+  return length === used && byteLength === buffer.byteLength;
+}
+
+/** Times since the first one; none is negative. */
+function since(time: Float64Array, start: number): Float64Array {
+  return start === 0 ? time : time.map((of) => Math.max(0, of - start));
 }
 
 /** Sorts rows depth first, siblings by rank. `number` has the new number of each row. */

@@ -1,25 +1,7 @@
-// Uses Deno's files: a worker that collects samples (see sample_collector.ts).
-import { guardHeap, openSource } from "@perfdata/format/files";
-import type { Engine } from "@perfdata/session";
+// Uses Deno's files: a worker that collects samples.
+import { guardHeap } from "@perfdata/format/files";
 import { serveBlocks } from "@perfdata/session/workers";
-import type { OpenResolverOptions } from "@perfdata/symbols/files";
-import { type CollectOptions, SampleCollector } from "./sample_collector.ts";
-
-/** Options of the worker. */
-export interface CollectAbout {
-  /** Options of the collector. */
-  readonly collect: CollectOptions;
-  /** Options of the search for code, to unwind copied stacks. */
-  readonly symbols: OpenResolverOptions;
-}
+import { COLLECT_SERVICE } from "./collect_service.ts";
 
 guardHeap();
-serveBlocks<CollectAbout>({
-  open: (path) => openSource(path),
-  make: ({ collect }) => new SampleCollector(collect),
-  unwind: async ({ symbols }, { recorded }: Engine) => {
-    // Loaded on demand: only copied stacks need it.
-    const { openResolver } = await import("@perfdata/symbols/files");
-    return openResolver({ ...symbols, machine: recorded });
-  },
-});
+serveBlocks(COLLECT_SERVICE);

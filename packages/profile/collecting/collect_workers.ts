@@ -1,9 +1,9 @@
 // Uses Deno's workers; most of this package runs in any JavaScript runtime.
 import type { Workers } from "@perfdata/session";
-import type { CollectAbout } from "./collect_worker.ts";
+import type { CollectAbout } from "./collect_service.ts";
 import { SampleCollector } from "./sample_collector.ts";
 
-export type { CollectAbout } from "./collect_worker.ts";
+export type { CollectAbout } from "./collect_service.ts";
 
 /**
  * Threads that collect samples with {@linkcode SampleCollector}s of the same options: for

@@ -250,9 +250,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     }
     const isTime = isTimeWeight(weight);
     if (!this.#isParallel && !isTime) return;
-    const { Parallelism, THREAD_STATE, ThreadIntervals } = await import(
-      "@perfdata/session"
-    );
+    const { Parallelism, THREAD_STATE, ThreadIntervals } = await import("./on_demand.ts");
     if (this.#isParallel) this.#parallelism = await Parallelism.open(engine);
     if (!isTime) return;
     const { RUNNING, WAITING, RUNNABLE } = THREAD_STATE;
@@ -289,7 +287,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       for (const total of this.totals) total.period = Math.round(total.period);
     }
     if (this.#keys.sockets !== true || this.#engine === undefined) return;
-    const { recordedCpus } = await import("@perfdata/session");
+    const { recordedCpus } = await import("./on_demand.ts");
     const cpus = await recordedCpus(this.#engine.reader, this.#features);
     this.sockets = cpus.map(({ socket }) => socket);
   }

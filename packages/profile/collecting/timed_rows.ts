@@ -1,4 +1,4 @@
-import { checkMemory, floatAt, intAt } from "@perfdata/format/bytes";
+import { checkMemory, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 
 /** Number of values in a block of a column. */
 const BLOCK = 1 << 16;
@@ -152,45 +152,119 @@ export class TimedRows {
   }
 }
 
+/** Rising stretches of at least this many rows on average are merged; others are sorted by digits. */
+const STRETCH = 32;
+
+/** Bits of a digit: all counters of a digit fit into the first cache of a processor. */
+const DIGIT = 11;
+const DIGITS = 1 << DIGIT;
+
 /**
  * Sorts rows by time, which are whole numbers; rows of equal times keep their order. Returns
  * `undefined` if the rows are sorted already.
  *
- * It is a radix sort with digits of 16 bits, the lowest first.
+ * A recording has rising stretches, one for each CPU between two rounds, so they are merged. Other rows
+ * are sorted by digits, the lowest first.
  */
 export function orderOf(times: Float64Array): Int32Array | undefined {
   const { length } = times;
-  let row = 1;
-  while (row < length && (times[row - 1] as number) <= (times[row] as number)) row++;
-  if (row >= length) return undefined;
+  const starts = [0];
+  const isFew = () => starts.length === 1 || starts.length * STRETCH <= length;
+  for (let row = 1; row < length && isFew(); row++) {
+    if (floatAt(times, row - 1) > floatAt(times, row)) starts.push(row);
+  }
+  if (starts.length === 1) return undefined;
+  return isFew() ? merged(times, starts) : byDigits(times);
+}
+
+/** Merges rising stretches; each pass merges neighbors. */
+function merged(times: Float64Array, starts: readonly number[]): Int32Array {
+  const { length } = times;
+  const order = new Int32Array(length);
+  for (let row = 0; row < length; row++) order[row] = row;
+  let left = new Int32Array(1 << 10);
+  const at = (row: number): number => floatAt(times, intAt(order, row));
+  while (starts.length > 1) {
+    const next: number[] = [];
+    for (let i = 0; i < starts.length; i += 2) {
+      const begin = numberAt(starts, i);
+      const middle = starts[i + 1] ?? length;
+      const end = starts[i + 2] ?? length;
+      next.push(begin);
+      if (middle >= end || at(middle - 1) <= at(middle)) continue;
+      // Only rows later than the first one of the right stretch move.
+      const first = firstAfter(times, order, { from: begin, to: middle, time: at(middle) });
+      const count = middle - first;
+      if (count > left.length) left = new Int32Array(2 * count);
+      left.set(order.subarray(first, middle));
+      let to = first;
+      let right = middle;
+      for (let k = 0; k < count;) {
+        const row = intAt(left, k);
+        if (right === end || floatAt(times, row) <= at(right)) {
+          order[to++] = row;
+          k++;
+        } else order[to++] = intAt(order, right++);
+      }
+    }
+    starts = next;
+  }
+  return order;
+}
+
+/** The first row in a rising range of the order that is later than a time. */
+function firstAfter(
+  times: Float64Array,
+  order: Int32Array,
+  { from, to, time }: { readonly from: number; readonly to: number; readonly time: number },
+): number {
+  while (from < to) {
+    const middle = from + to >>> 1;
+    if (floatAt(times, intAt(order, middle)) <= time) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+function byDigits(times: Float64Array): Int32Array | undefined {
+  const { length } = times;
   let least = Infinity;
   let most = -Infinity;
   for (const time of times) {
     if (time < least) least = time;
     if (time > most) most = time;
   }
-  let order = new Int32Array(length);
-  for (let i = 0; i < length; i++) order[i] = i;
-  let next = new Int32Array(length);
-  for (let unit = 1; unit <= most - least; unit *= 65536) {
-    const digit = (row: number): number =>
-      Math.floor(((times[row] as number) - least) / unit) % 65536;
-    const starts = new Int32Array(65537);
+  let order: Int32Array | undefined;
+  // 22 bits at a time, which are exact as integers of 32 bits.
+  const keys = new Int32Array(length);
+  for (let unit = 1; unit <= most - least; unit *= DIGITS * DIGITS) {
     for (let row = 0; row < length; row++) {
-      const after = digit(row) + 1;
-      starts[after] = (starts[after] as number) + 1;
+      keys[row] = (floatAt(times, row) - least) / unit & DIGITS * DIGITS - 1;
     }
-    for (let i = 0; i < 65536; i++) {
-      starts[i + 1] = (starts[i + 1] as number) + (starts[i] as number);
-    }
-    for (let i = 0; i < length; i++) {
-      const row = order[i] as number;
-      const of = digit(row);
-      const at = starts[of] as number;
-      starts[of] = at + 1;
-      next[at] = row;
-    }
-    [order, next] = [next, order];
+    order = sortedBy(keys, 0, order);
+    order = sortedBy(keys, DIGIT, order);
   }
   return order;
+}
+
+/** Sorts rows by a digit of their keys; rows of equal digits keep their order. */
+function sortedBy(keys: Int32Array, shift: number, order: Int32Array | undefined): Int32Array {
+  const { length } = keys;
+  const starts = new Int32Array(DIGITS + 1);
+  for (let row = 0; row < length; row++) {
+    const after = (intAt(keys, row) >>> shift & DIGITS - 1) + 1;
+    starts[after] = intAt(starts, after) + 1;
+  }
+  for (let i = 0; i < DIGITS; i++) {
+    starts[i + 1] = intAt(starts, i + 1) + intAt(starts, i);
+  }
+  const sorted = new Int32Array(length);
+  for (let i = 0; i < length; i++) {
+    const row = order === undefined ? i : intAt(order, i);
+    const of = intAt(keys, row) >>> shift & DIGITS - 1;
+    const at = intAt(starts, of);
+    starts[of] = at + 1;
+    sorted[at] = row;
+  }
+  return sorted;
 }

@@ -4,6 +4,9 @@ import { orderOf, TimedRows } from "./timed_rows.ts";
 /** A time of day, which is not exact as a double. */
 const ORIGIN = 1_700_000_000_000_000_009n;
 
+/** Marks times of rounds. */
+const ROUNDS = -1;
+
 /** Pseudo-random whole numbers, the same in each run. */
 function* numbers(most: number): Generator<number, never, void> {
   for (let state = 12345;;) {
@@ -18,15 +21,21 @@ Deno.test("rows are in the order of their times as a stable sort has them, each 
     const [count, most, from] of [
       [0, 1, 0],
       [1, 1, 5],
+      [13, 50, 0],
       [1000, 1, 7],
       [1000, 50, -20],
       [70_000, 65_536, 0],
       [140_000, 2 ** 33, -(2 ** 32)],
       [5000, 2 ** 52, 0],
+      [20_100, ROUNDS, 0],
     ] as const
   ) {
     const next = numbers(most);
-    const times = Array.from({ length: count }, () => next.next().value + from);
+    // Rising stretches, as of two CPUs in each round, and rows in any order.
+    const times = Array.from(
+      { length: count },
+      (_, i) => most === ROUNDS ? i - i % 400 + 2 * (i % 200) : next.next().value + from,
+    );
     const rows = new TimedRows();
     for (const [i, time] of times.entries()) {
       const at = ORIGIN + BigInt(time);

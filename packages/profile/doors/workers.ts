@@ -4,5 +4,5 @@
  *
  * @module
  */
-export type { CollectAbout } from "../collecting/collect_worker.ts";
+export { COLLECT_SERVICE, type CollectAbout } from "../collecting/collect_service.ts";
 export { collectWorkers } from "../collecting/collect_workers.ts";

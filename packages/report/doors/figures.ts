@@ -5,6 +5,8 @@
  */
 export { type Advice, adviceOf, adviceOfTrust } from "../info/advice.ts";
 export {
+  type InfoCounter,
+  infoCounter,
   type ObjectInfo,
   type RecordingHead,
   recordingHead,

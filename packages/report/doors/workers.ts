@@ -4,6 +4,6 @@
  *
  * @module
  */
-export { infoWorkers } from "../info/info_workers.ts";
+export { infoCollectWorkers, infoWorkers } from "../info/info_workers.ts";
 export type { LineAbout } from "../memory/line_worker.ts";
 export { lineWorkers } from "../memory/line_workers.ts";

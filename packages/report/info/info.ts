@@ -1,9 +1,11 @@
 import {
+  type Consumer,
   type Engine,
   type EngineOptions,
   recordedFeatures,
   rulingPeriodText,
   runEngine,
+  type Shareable,
   sharedBuildIdTexts,
 } from "@perfdata/session";
 import {
@@ -123,8 +125,44 @@ export async function recordingInfo(
   reader: PerfDataReader,
   options: Pick<EngineOptions, "progress" | "workers" | "blockBytes"> = {},
 ): Promise<RecordingInfo> {
+  const { counts, info } = infoCounter(reader);
+  return await info(await runEngine(reader, [counts], options));
+}
+
+/** Counts for the summary of a recording, in a pass that another consumer needs anyway. */
+export interface InfoCounter {
+  /** A consumer of the pass. */
+  readonly counts: Consumer & Shareable;
+  /** Returns the summary after the pass, with its engine. */
+  info(engine: Engine): Promise<RecordingInfo>;
+}
+
+/**
+ * Creates a consumer that counts for the summary of a recording.
+ *
+ * @param reader The recording; not needed in other threads.
+ *
+ * @example
+ * ```ts
+ * import { bytesSource, PerfDataReader } from "@perfdata/format";
+ * import { infoCounter } from "@perfdata/report/figures";
+ * import { runEngine } from "@perfdata/session";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const file = bytesSource(await Deno.readFile("fixtures/recorded/two-events.perf.data"));
+ * const reader = await PerfDataReader.open(file);
+ * const { counts, info } = infoCounter(reader);
+ * const { samples } = await info(await runEngine(reader, [counts]));
+ * assertEquals(samples, 42);
+ * ```
+ */
+export function infoCounter(reader?: PerfDataReader): InfoCounter {
   const counts = new InfoCounts(reader);
-  const engine = await runEngine(reader, [counts], options);
+  return { counts, info: (engine) => countedInfo(counts, engine) };
+}
+
+async function countedInfo(counts: InfoCounts, engine: Engine): Promise<RecordingInfo> {
+  const { reader } = engine;
   const features = await recordedFeatures(reader, WANTED, counts.features);
   const timed = counts.ofSamples.first !== undefined;
   const { first, last } = timed ? counts.ofSamples : counts.ofOthers;
@@ -216,9 +254,9 @@ function headOf(reader: PerfDataReader, features: ReadonlyMap<number, unknown>):
 
 function objectInfo(counts: InfoCounts, { places }: Engine): ObjectInfo {
   let [identified, unidentified, unmapped, count] = [0, 0, 0, 0];
-  for (const [at, samples] of counts.byPlace.entries()) {
+  for (const [at, samples] of counts.byObject.entries()) {
     if (samples === 0) continue;
-    const object = at === 0 ? undefined : places.objects[places.object(at - 1)];
+    const object = at === 0 ? undefined : places.objects[at - 1];
     if (object === undefined) {
       unmapped += samples;
       continue;

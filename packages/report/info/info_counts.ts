@@ -7,6 +7,7 @@ import {
   type JoinedNumbers,
   LostRecords,
   type Needs,
+  type Places,
   type Run,
   type Shareable,
   streamFeature,
@@ -82,7 +83,7 @@ const CPUS = 1 << 12;
 
 /** Counts the values of `recordingInfo`. */
 export class InfoCounts implements Consumer, Shareable<InfoPart> {
-  readonly needs: Needs = { order: "any", places: true, addresses: false };
+  readonly needs: Needs = { order: "any", places: true, unmapped: false, addresses: false };
   readonly events: EventInfo[] = [];
   readonly stacks: StackInfo = { chains: 0, entries: 0, copies: 0, copySize: 0, branches: 0 };
   readonly processes = new Set<number>();
@@ -90,8 +91,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   readonly cpus = new Set<number>();
   /** Samples of guests by their hypervisor's process. */
   readonly guests = new Map<number, number>();
-  /** Samples by place (an object) plus one. */
-  byPlace: Float64Array<ArrayBuffer> = new Float64Array(64);
+  /** Samples by object plus one; 0 is for samples without an object. */
+  byObject: Float64Array<ArrayBuffer> = new Float64Array(64);
   /** Features from records. */
   readonly features = new Map<number, Uint8Array>();
   samples = 0;
@@ -105,13 +106,15 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   /** Finds sample times that are far from all others. */
   readonly farTimes = new FarTimes();
   #reader: PerfDataReader | undefined;
+  #places: Places | undefined;
   readonly #codec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
   readonly #fields: (SampleFields | null)[] = [];
   /** Process and thread id that were counted last for each thread number. */
   #pids = new Int32Array(256).fill(-2);
   #tids = new Int32Array(256).fill(-2);
   readonly #hasCpu = new Uint8Array(CPUS);
-  #isAnyOrder = false;
+  /** Whether records other than samples are counted in a scan of the file, not in the pass. */
+  #isScanned = false;
 
   /** @param reader The recording, if records other than samples are read before the pass. */
   constructor(reader?: PerfDataReader) {
@@ -119,9 +122,10 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
   }
 
   /** Sets the engine of the pass. */
-  start({ past, reader }: Engine): void {
+  start({ past, reader, places }: Engine): void {
     this.#reader = reader;
-    this.#isAnyOrder = past !== undefined;
+    this.#places = places;
+    this.#isScanned ||= past !== undefined;
   }
 
   /** Counts the records of a run. */
@@ -130,7 +134,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     for (let i = 0; i < run.count; i++) {
       if (type[i] === PERF_RECORD_SAMPLE) {
         if (chosen[i] !== CHOSEN.NO) this.#sample(run, i);
-      } else if (!this.#isAnyOrder) {
+      } else if (!this.#isScanned) {
         const { bytes, view } = run.at(i);
         const [from = 0, to = 0] = [start[i], end[i]];
         this.#other(bytes, view, from, to, intAt(timeHi, i), intAt(timeLo, i));
@@ -145,17 +149,18 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
 
   /** Counts a record other than a sample, while the file is scanned. */
   other(batch: RecordBatch, i: number, hi: number, lo: number): void {
+    this.#isScanned = true;
     const start = batch.start(i);
     this.#other(batch.bytes, batch.view, start, start + batch.size(i), hi, lo);
   }
 
   part(): InfoPart {
-    const { events, stacks, processes, threads, cpus, guests, byPlace, samples } = this;
+    const { events, stacks, processes, threads, cpus, guests, byObject, samples } = this;
     const [span, times] = [this.ofSamples.part(), this.farTimes.part()];
-    return { events, stacks, processes, threads, cpus, guests, byPlace, samples, span, times };
+    return { events, stacks, processes, threads, cpus, guests, byObject, samples, span, times };
   }
 
-  join(part: InfoPart, { place }: JoinedNumbers): void {
+  join(part: InfoPart, { objects }: JoinedNumbers): void {
     for (const [number, of] of part.events.entries()) {
       const { samples, period, largestPeriod } = of;
       if (samples === 0) continue;
@@ -176,8 +181,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     for (const tid of part.threads) this.threads.add(tid);
     for (const cpu of part.cpus) this.cpus.add(cpu);
     for (const [pid, samples] of part.guests) this.#ofGuest(pid, samples);
-    for (const [at, samples] of part.byPlace.entries()) {
-      if (samples > 0) this.#atPlace(at === 0 ? -1 : intAt(place, at - 1), samples);
+    for (const [at, samples] of part.byObject.entries()) {
+      if (samples > 0) this.#inObject(at === 0 ? -1 : intAt(objects, at - 1), samples);
     }
     this.samples += part.samples;
     this.ofSamples.join(part.span);
@@ -188,10 +193,11 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.guests.set(pid, (this.guests.get(pid) ?? 0) + samples);
   }
 
-  #atPlace(place: number, samples: number): void {
-    const at = place + 1;
-    if (at >= this.byPlace.length) this.byPlace = enlarge(this.byPlace, at + 1);
-    this.byPlace[at] = floatAt(this.byPlace, at) + samples;
+  /** @param object Number of the object; negative if nothing was mapped. */
+  #inObject(object: number, samples: number): void {
+    const at = object < 0 ? 0 : object + 1;
+    if (at >= this.byObject.length) this.byObject = enlarge(this.byObject, at + 1);
+    this.byObject[at] = floatAt(this.byObject, at) + samples;
   }
 
   /** Counts a record other than a sample. */
@@ -270,7 +276,8 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     if (isGuestMode(intAt(run.misc, i) & PERF_RECORD_MISC_CPUMODE_MASK)) {
       this.#ofGuest(intAt(run.process, i), 1);
     }
-    this.#atPlace(intAt(run.place, i), 1);
+    const place = intAt(run.place, i);
+    this.#inObject(place < 0 ? -1 : this.#places?.object(place) ?? -1, 1);
     const [timeHi, timeLo] = [intAt(run.timeHi, i), intAt(run.timeLo, i)];
     this.ofSamples.see(timeHi, timeLo);
     if ((timeHi | timeLo) !== 0) this.farTimes.see(timeHi);
@@ -345,8 +352,8 @@ export interface InfoPart {
   readonly cpus: ReadonlySet<number>;
   /** Samples of guests by process. */
   readonly guests: ReadonlyMap<number, number>;
-  /** Samples by place plus one. */
-  readonly byPlace: Float64Array<ArrayBuffer>;
+  /** Samples by object plus one. */
+  readonly byObject: Float64Array<ArrayBuffer>;
   /** Samples. */
   readonly samples: number;
   /** Time span of the samples. */

@@ -3,6 +3,7 @@ import type { OrderOptions } from "../order/order.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import type { CodeFinder } from "../stacks/unwind.ts";
 import type { Workers } from "../workers/thread.ts";
+import type { RecordingIndex } from "../index/recording_index.ts";
 import type { Engine } from "./engine.ts";
 
 /** Options of an engine's run. */
@@ -36,6 +37,12 @@ export interface EngineOptions extends OrderOptions {
    * it.
    */
   readonly progress?: ((bytes: number, more?: number) => void) | undefined;
+  /**
+   * An index of this recording from an earlier scan, which passed other records to
+   * {@linkcode Consumer.other} of the consumers that want them. If samples are read in any order,
+   * the file is then not scanned again. Not of compressed records: their blocks are used up.
+   */
+  readonly index?: RecordingIndex | undefined;
   /** Approximate bytes of a block that a thread reads at a time; 1 MB by default. */
   readonly blockBytes?: number | undefined;
   /**

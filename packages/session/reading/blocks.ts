@@ -7,17 +7,32 @@ import { isKnownTime, RecordTime } from "../order/record_time.ts";
 import { Run, RUN_ROWS } from "../order/run.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 
-/** Scans a file for its index. Passes records that are not samples to consumers. */
+/**
+ * Returns the index of a file: that of an earlier scan, or of a scan that passes records that are
+ * not samples to consumers.
+ */
 export async function readIndex(
   reader: PerfDataReader,
   consumers: readonly Consumer[],
-  { blockBytes, filter = {}, progress }: EngineOptions,
+  { blockBytes, filter = {}, progress, index: known }: EngineOptions,
   quiet: boolean = false,
 ): Promise<RecordingIndex> {
-  const takers = consumers.filter(({ other }) => other !== undefined);
   const { size } = reader.data;
-  progress?.(0, size);
-  const index = await RecordingIndex.read(reader, {
+  if (known === undefined) progress?.(0, size);
+  const index = known ?? await scan(reader, consumers, { blockBytes, progress }, quiet);
+  const wanted = wantedBlocks(index, filter);
+  progress?.(0, wanted.reduce((bytes, { from, to }) => bytes + to - from, -size));
+  return index;
+}
+
+function scan(
+  reader: PerfDataReader,
+  consumers: readonly Consumer[],
+  { blockBytes, progress }: EngineOptions,
+  quiet: boolean,
+): Promise<RecordingIndex> {
+  const takers = consumers.filter(({ other }) => other !== undefined);
+  return RecordingIndex.read(reader, {
     blockBytes,
     progress,
     quiet,
@@ -25,9 +40,6 @@ export async function readIndex(
       for (const taker of takers) taker.other?.(batch, i, hi, lo);
     },
   });
-  const wanted = wantedBlocks(index, filter);
-  progress?.(0, wanted.reduce((bytes, { from, to }) => bytes + to - from, -size));
-  return index;
 }
 
 /** The blocks that may have chosen samples, in the order of the file. */

@@ -40,14 +40,17 @@ export type SizedReader = Pick<
 /**
  * Number of threads for samples: the requested number, or one per processor if the records are
  * large enough.
+ *
+ * @param isScanned Whether the file was scanned already: other threads then help from the beginning.
  */
 export async function sampleJobs(
   jobs: number | undefined,
   reader: SizedReader,
   processors: number = navigator.hardwareConcurrency,
+  isScanned: boolean = false,
 ): Promise<number> {
   const { fileSize = 0 } = reader;
-  const large = Math.max(LARGE / (processors - 1), LARGE_FOR_MANY);
+  const large = isScanned ? LARGE_FOR_MANY : Math.max(LARGE / (processors - 1), LARGE_FOR_MANY);
   return jobs ?? (fileSize * await ratioOf(reader) >= large ? processors : 1);
 }
 

@@ -1,0 +1,25 @@
+// Uses Deno's files: how a worker collects samples (see sample_collector.ts).
+import { openSource } from "@perfdata/format/files";
+import type { Engine } from "@perfdata/session";
+import type { BlockService } from "@perfdata/session/workers";
+import type { OpenResolverOptions } from "@perfdata/symbols/files";
+import { type CollectOptions, SampleCollector } from "./sample_collector.ts";
+
+/** Options of the worker. */
+export interface CollectAbout {
+  /** Options of the collector. */
+  readonly collect: CollectOptions;
+  /** Options of the search for code, to unwind copied stacks. */
+  readonly symbols: OpenResolverOptions;
+}
+
+/** Opens recordings and collects samples in a worker's module, which passes this to `serveBlocks`. */
+export const COLLECT_SERVICE: BlockService<CollectAbout> = {
+  open: (path) => openSource(path),
+  make: ({ collect }) => new SampleCollector(collect),
+  unwind: async ({ symbols }, { recorded }: Engine) => {
+    // Loaded on demand: only copied stacks need it.
+    const { openResolver } = await import("@perfdata/symbols/files");
+    return openResolver({ ...symbols, machine: recorded });
+  },
+};

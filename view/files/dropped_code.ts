@@ -1,0 +1,61 @@
+/** Code of dropped programs: a part that is loaded when source, instructions or Intel PT are shown. */
+import { x86Disassembler } from "@perfdata/export/code";
+import type { InsnMode } from "@perfdata/intel-pt";
+import type { ViewProfile } from "@perfdata/export/tree";
+import type { Profile } from "@perfdata/profile";
+import { bundledCode } from "@perfdata/pt/code";
+import { type CodeFiles, ObjectCodeReader } from "@perfdata/session/code";
+import { CodeService, type RecordedCode, recordedCode } from "../recording/code_service.ts";
+import { PtService } from "../recording/pt_service.ts";
+import {
+  type Dropped,
+  droppedCode,
+  openBundle,
+  recordingSource,
+  resolverOf,
+  sourceLines,
+} from "./dropped_files.ts";
+
+/** Creates the service of source and instructions. */
+export function codeServiceOf(
+  dropped: Dropped,
+  profile: Profile,
+  view: ViewProfile,
+  { engine, resolver }: Pick<RecordedCode, "engine" | "resolver">,
+): CodeService {
+  const mode = x86Mode(engine.reader.arch);
+  const from = recordedCode({
+    engine,
+    resolver,
+    code: new ObjectCodeReader(codeFilesOf(dropped)),
+    // The page formats instructions, if someone looks at them, with a library as large as itself.
+    disassembler: () => Promise.resolve(mode && x86Disassembler(mode)),
+    mode,
+    source: (path) => sourceLines(dropped, path),
+  });
+  return new CodeService(profile, view, from);
+}
+
+/** Creates the service of the recording's Intel PT. */
+export function ptServiceOf(dropped: Dropped): PtService {
+  return new PtService({
+    source: recordingSource(dropped),
+    code: () => ({ files: codeFilesOf(dropped) }),
+    resolver: (recorded) => Promise.resolve(resolverOf(dropped, { recorded })),
+    // The library that formats instructions is several times as large as the page, so it is left out.
+    text: () => Promise.resolve(undefined),
+  });
+}
+
+/** Returns the code of objects: from a bundle, or from programs. */
+function codeFilesOf(dropped: Dropped): CodeFiles {
+  const bundle = openBundle(dropped);
+  const code = droppedCode(dropped);
+  return bundle === undefined ? code : bundledCode(bundle, code);
+}
+
+/** Returns the mode of the code of an x86 machine; `undefined` for other machines. */
+function x86Mode(arch: string | undefined): InsnMode | undefined {
+  if (arch === undefined || arch === "x86_64") return 64;
+  return /^i[3-6]86$|^x86$/.test(arch) ? 32 : undefined;
+}
