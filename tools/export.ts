@@ -28,6 +28,7 @@ tool (docs/imports.md). FORMAT is one of
       bolt         branches of --binary, for perf2bolt -pa
       profgen      branches of --binary, for llvm-profgen, which makes profiles for clang
       autofdo      a profile by functions and lines, for clang -fprofile-sample-use
+      lcov         coverage of --binary by lines, functions and branches, for genhtml and codecov
       parquet      tables in a directory, for DuckDB, Spark, Arrow, Polars; of any number of files
       arrow        the same as Arrow streams, not compressed: larger, and quicker to read
 
@@ -90,6 +91,7 @@ export const tool: Command = command({
     "bolt",
     "profgen",
     "autofdo",
+    "lcov",
     "parquet",
     "arrow",
   ],
