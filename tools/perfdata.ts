@@ -71,12 +71,12 @@ export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
       {
         name: "report",
         about: "A browser in the terminal: functions, who called them, their code",
-        needs: ["symbols", "shell"],
+        needs: ["write", "symbols", "shell"],
       },
       {
         name: "top",
         about: "What this machine does now, in the terminal: perf record, shown by report",
-        needs: ["symbols", "shell"],
+        needs: ["write", "symbols", "shell"],
       },
       {
         name: "funcs",

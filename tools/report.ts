@@ -10,8 +10,9 @@ const HELP: Help = {
 FILE is a perf.data file or directory, or - for a pipe (default: perf.data), or a profile of another
 tool: text of perf script, folded stacks, pprof, .cpuprofile (docs/imports.md).
 
-Enter shows the callers of a function, a its code line by line; d t p select an object, a thread, a
-process, r a range of time; / searches, ? lists all keys, q quits. A recording in a pipe is shown
+Keys are those of perf report: Enter opens a menu, + and e expand callers, a shows code line by
+line; d t p zoom into an object, a thread, a process, r into a range of time; f m D transform
+stacks, u undoes; / searches, ? lists all keys, q quits. A recording in a pipe is shown
 while it is made: l selects the last seconds, z stops the screen. If standard output is not a
 terminal, the output is that of funcs. docs/report.md says more.
 `,

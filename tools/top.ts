@@ -8,9 +8,9 @@ const HELP: Help = {
   usage: ["[flags] [-- ARGUMENTS OF perf record]"],
   text: `
 Runs perf record -a -g -F 99, or with the arguments after --, and shows what it records in
-the browser of report, again each second, until q. Enter shows the callers of a function, a its code
-line by line; l selects the last seconds, z stops the screen, ? lists all keys. Nothing is written;
-memory is bounded. docs/top.md says more.
+the browser of report, again each second, until q. Enter opens a menu, + expands callers, a shows
+code line by line; l selects the last seconds, z stops the screen, ? lists all keys. Nothing is
+written; memory is bounded. docs/top.md says more.
 `,
   examples: [
     "perfdata top",

@@ -70,6 +70,8 @@ interface TerminalOptions {
   readonly noColor?: boolean;
   /** The command; report by default. */
   readonly command?: string;
+  /** Whether an interactive shell runs it, as with job control. */
+  readonly shell?: boolean;
   /** A command whose output is the standard input, in the shell's syntax. */
   readonly from?: string;
 }
@@ -79,23 +81,29 @@ interface TerminalOptions {
  */
 async function onTerminal(
   args: readonly string[],
-  { columns = 80, rows = 24, term = "tmux-256color", noColor = false, command = "report", from }:
-    TerminalOptions,
+  { columns = 80, rows = 24, term = "tmux-256color", noColor = false, ...options }: TerminalOptions,
   use: (tmux: Tmux, folder: string) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {
     const tmux = new Tmux(`${folder}/tmux`);
+    const { command = "report", shell = false, from } = options;
     const deno = [Deno.execPath(), ...toolArguments(command), ...args];
     const words = deno.map((word) => `'${word}'`).join(" ");
     const env = `NO_COLOR=${noColor ? 1 : ""} TERM=${term} HOME='${folder}' PERFDATA_CWD= ` +
       `DENO_DIR='${denoFolder()}' PERF_BUILDID_DIR='${names.PERF_BUILDID_DIR}'`;
+    const run = `${from === undefined ? "" : `${from} | `}${env} ${words} 2>'${folder}/err'`;
+    Deno.writeTextFileSync(`${folder}/run`, run);
     try {
       await tmux.run(
         ...["new-session", "-d", "-x", `${columns}`, "-y", `${rows}`],
-        `echo before; ${
-          from === undefined ? "" : `${from} | `
-        }${env} ${words} 2>'${folder}/err'; echo "ended $?"; exec sleep 60`,
+        shell
+          ? `cd '${folder}'; PS1='ready ' exec sh -i`
+          : `echo before; ${run}; echo "ended $?"; exec sleep 60`,
       );
+      if (shell) {
+        await tmux.screen(/ready/);
+        await tmux.keys("sh run", "Enter");
+      }
       await use(tmux, folder);
     } finally {
       await tmux.run("kill-server");
@@ -131,6 +139,11 @@ Deno.test({
       const found = await tmux.screen(/search: mm_fault/);
       assertEquals(found.split("\n").filter((line) => line.includes("▸")).length, 2);
       await tmux.keys("Enter", "Enter");
+      const menu = await tmux.screen(/Expand one level/);
+      for (const entry of ["Annotate", "Zoom into a thread", "Focus on function", "Drop samples"]) {
+        assertStringIncludes(menu, entry);
+      }
+      await tmux.keys("Enter");
       assertStringIncludes(await tmux.screen(/▾/), "exc_page_fault");
       await tmux.keys("Escape", "t");
       assertStringIncludes(await tmux.screen(/Narrow to a thread/), "all threads");
@@ -181,6 +194,47 @@ Deno.test({
       await tmux.keys("q");
       assertMatch(await tmux.screen(/ended/), /^before\nended 0/);
     }),
+});
+
+Deno.test({
+  name:
+    "report on a terminal: transforms of flags and keys, P writes a file, Ctrl-Z suspends until fg",
+  ...ignored(notInstalled("tmux")),
+  fn: () =>
+    onTerminal(
+      ["--drop", "handle_mm_fault", FILE],
+      { columns: 120, shell: true },
+      async (tmux, folder) => {
+        const flags = ["--drop", "handle_mm_fault"];
+        const { out, err } = await tool("funcs", [...flags, "--json", FILE]);
+        const rows = out.trim().split("\n").map((line) => JSON.parse(line));
+        const samples = rows.reduce((sum, row) => sum + row.samples, 0);
+        const first = await tmux.screen(/q quit/);
+        assertStringIncludes(first, `· ${samples} samples · drop handle_mm_fault`);
+        assert(!/ ▸ handle_mm_fault/.test(first), first);
+        await tmux.keys("u");
+        await tmux.screen(/nothing to undo/);
+        await tmux.keys("Y");
+        await tmux.screen(/ · only user/);
+        await tmux.keys("u");
+        await tmux.screen(/samples · drop handle_mm_fault *\n/);
+        await tmux.keys("P");
+        await tmux.screen(/written: perf\.hist\.0/);
+        const saved = Deno.readTextFileSync(`${folder}/perf.hist.0`);
+        assertStringIncludes(saved, `· ${samples} samples · drop handle_mm_fault`);
+        await tmux.keys("C-z");
+        const shell = await tmux.screen(/Stopped/);
+        assert(!shell.includes("q quit"), shell);
+        await tmux.keys("fg", "Enter");
+        assertStringIncludes(await tmux.screen(/q quit/), "drop handle_mm_fault");
+        await tmux.keys("j", "q");
+        await tmux.screen(/Stopped[^]*ready fg[^]*ready\s*$/);
+        const said = Deno.readTextFileSync(`${folder}/err`);
+        const [dropped = ""] = /[\d.]+% of the period is dropped \(--drop\)/.exec(err) ?? [];
+        assert(dropped !== "");
+        assertStringIncludes(said, dropped);
+      },
+    ),
 });
 
 Deno.test({
@@ -268,14 +322,14 @@ const SCREENS: readonly {
     what: "no colors",
     file: FILE,
     options: { noColor: true },
-    keys: [["Enter", /▸/], ["e", /event/]],
+    keys: [["+", /▾/], ["v", /event/]],
   },
   {
     what: "two events",
     file: FILE.replace("callchain", "two-events"),
     options: {},
     keys: [
-      ["e", /Samples of an event/],
+      ["v", /Samples of an event/],
       ["Down", /Samples of an event/],
       ["Enter", /perf\.data · (?!cpu-clock)\S+ · [\d,]+ samples/],
       ["u", /perf\.data · cpu-clock · [\d,]+ samples/],
@@ -286,7 +340,7 @@ const SCREENS: readonly {
     file: FILE.replace("callchain", "clock"),
     options: {},
     keys: [
-      ["Enter", /no call chains were recorded/],
+      ["+", /no call chains were recorded/],
       ["Tab", /tree of callers/],
       ["a", /nothing names the code/],
     ],
@@ -338,7 +392,7 @@ Deno.test({
         assertMatch(await tmux.screen(/q quit/), /^ *100\.00% .* _start +calls$/m);
         await tmux.keys("/", "fib", "Enter");
         await tmux.screen(/\/fib\n/);
-        await tmux.keys("Enter");
+        await tmux.keys("+");
         assertMatch(await tmux.screen(/▾ fib/), /▾ fib.*\n.* main +calls$/m);
         await tmux.keys("a");
         const page = await tmux.screen(/q back/);

@@ -1,11 +1,10 @@
 /** Runs `report`. */
-import { viewProfile } from "@perfdata/export/tree";
-import { ViewEngine } from "../../view/data/view_engine.ts";
-import { browse, browseLive } from "../shared/browse.ts";
+import { browse, browseLive, engineOf } from "../shared/browse.ts";
 import { aboutAsync, isInteractive, isOnTerminal, oneFile } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { terminalKeyboard } from "../shared/keyboard.ts";
 import { chosenEvent, readProfile } from "../shared/open_profile.ts";
+import { reportTransforms, wantedTransforms } from "../shared/transformed.ts";
 import type { FLAGS } from "../report.ts";
 
 type ReportFlags = FlagsOf<typeof FLAGS>;
@@ -26,7 +25,20 @@ export async function run(flags: ReportFlags): Promise<number> {
       wanted: value.event,
       hasAll: true,
     });
-    const shown = { profile, source, engine: new ViewEngine(viewProfile(profile)) };
+    const shown = { profile, source, engine: engineOf(profile, flags) };
+    const transforms = wantedTransforms(flags);
+    if (transforms.length > 0) {
+      const { engine } = shown;
+      const texts = transforms.map(({ text }) => text);
+      const query = { event, weight: "period", inline: true, transforms: texts } as const;
+      reportTransforms(`report: ${name}`, transforms, {
+        dropped: [{
+          event: profile.events[event]?.name ?? "",
+          share: engine.droppedShare(query),
+        }],
+        isEmpty: engine.table(query).samples === 0,
+      });
+    }
     await browse({ tool: "report", name, flags, shown, event, sort: sortOf(flags) });
     return isWhole ? 0 : 1;
   });

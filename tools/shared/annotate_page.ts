@@ -39,6 +39,8 @@ const NAME_ROOM = 30;
 
 const NOT_NARROWED = "EXECUTED and CYCLES are of all samples that were read, not of these alone";
 
+const NOT_TRANSFORMED = "transforms of stacks do not change which samples are annotated";
+
 /** Creates pages that annotate functions with the selected samples. */
 export class AnnotatedPages {
   readonly #about: AnnotatedSource;
@@ -53,9 +55,18 @@ export class AnnotatedPages {
 
   /** The page of a function: its instructions, or its source lines if there is no code. */
   async page(fn: number, shown: Shown): Promise<TextPage> {
+    const page = await this.#page(fn, shown);
+    if ((shown.transforms ?? []).length === 0) return page;
+    const { lines, hot = 0 } = page;
+    const note: Line = [{ text: NOT_TRANSFORMED, style: "dim" }];
+    return { ...page, lines: [note, ...lines], hot: hot + 1 };
+  }
+
+  async #page(fn: number, shown: Shown): Promise<TextPage> {
     const { profile, fullNames } = this.#about;
     const selected = this.#selected(shown);
     const { functions } = profile;
+    if (fn >= functions.name.length) throw new Error("the code of an object is of many functions");
     const [name, object] = [functions.name[fn] ?? "", functions.object[fn]];
     if (name === "") throw new Error(`nothing names the code of ${functionName(profile, fn)}`);
     const test: FunctionTest = (other, number) =>

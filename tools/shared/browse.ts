@@ -6,14 +6,16 @@ import { ViewEngine } from "../../view/data/view_engine.ts";
 import { Browser, type BrowserHost } from "../../view/terminal/browser.ts";
 import { runBrowser, Screen, type Terminal } from "../../view/terminal/terminal.ts";
 import type { AnnotatedPages, AnnotatedSource } from "./annotate_page.ts";
-import { complain, writeLine } from "./cli.ts";
+import { complain, exists, writeLine, writeOutput } from "./cli.ts";
 import type { BROWSER_FLAGS, PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { type Keyboard, SHELL, stdinKeyboard } from "./keyboard.ts";
 import type { LiveRecording, MadeProfile } from "./live_recording.ts";
 import type { LiveState } from "../../view/worker/protocol.ts";
 import { chosenEvent, type ReadProfile } from "./open_profile.ts";
+import { parsePercent } from "./record_flags.ts";
 import { parseTime } from "./time_flag.ts";
+import { wantedTransforms } from "./transformed.ts";
 
 type BrowserFlags = FlagsOf<typeof BROWSER_FLAGS & typeof PROFILE_FLAGS>;
 
@@ -41,6 +43,14 @@ export interface BrowseOptions {
   readonly live?: { readonly recording: LiveRecording; readonly version: number } | undefined;
 }
 
+/** Creates the engine of a profile, with the transforms of the flags. */
+export function engineOf(profile: Profile, flags: BrowserFlags): ViewEngine {
+  const tests = wantedTransforms(flags).flatMap(({ text, test }) =>
+    test === undefined ? [] : [[text, test]] as const
+  );
+  return new ViewEngine(viewProfile(profile), new Map(tests));
+}
+
 /** Shows the browser until the user quits. */
 export async function browse(options: BrowseOptions): Promise<void> {
   const { tool, name, flags, event, live, keyboard = stdinKeyboard() } = options;
@@ -54,6 +64,8 @@ export async function browse(options: BrowseOptions): Promise<void> {
       pages ??= new AnnotatedPages({ ...shown, name, flags, fullNames });
       return await pages.page(fn, selected);
     },
+    save,
+    suspend: () => suspend(screen, keyboard),
     send: (command, text) => send({ tool, screen, keyboard }, command, text),
     async parseTime(text) {
       const range = parseTime(text);
@@ -69,8 +81,11 @@ export async function browse(options: BrowseOptions): Promise<void> {
       ];
     },
   };
+  const percent = parsePercent("percent-limit", flags.value["percent-limit"]);
   const browser = new Browser(shown.engine, host, {
     event,
+    least: percent === undefined ? undefined : percent / 100,
+    transforms: wantedTransforms(flags).map(({ text }) => text),
     fullNames: on["full-names"],
     sort: options.sort,
   });
@@ -91,7 +106,7 @@ export async function browse(options: BrowseOptions): Promise<void> {
     const made = state.version > version ? await recording.profile() : undefined;
     if (made !== undefined) {
       ({ version } = made);
-      shown = shownOf(made, recording);
+      shown = shownOf(made, recording, flags);
       pages = undefined;
     }
     browser.grow(made && shown.engine, { isOver: state.isOver, status: statusOf(state) });
@@ -127,7 +142,7 @@ export async function browseLive(
   });
   await browse({
     ...options,
-    shown: shownOf(made, recording),
+    shown: shownOf(made, recording, flags),
     event,
     live: { recording, version },
   });
@@ -137,8 +152,12 @@ export async function browseLive(
 /** Milliseconds after which the screen says that nothing arrives. */
 const QUIET = 1000;
 
-function shownOf({ profile }: MadeProfile, { source }: LiveRecording): Shown {
-  return { profile, source, engine: new ViewEngine(viewProfile(profile)) };
+function shownOf(
+  { profile }: MadeProfile,
+  { source }: LiveRecording,
+  flags: BrowserFlags,
+): Shown {
+  return { profile, source, engine: engineOf(profile, flags) };
 }
 
 function mainEvent(profile: Profile): string | undefined {
@@ -172,6 +191,42 @@ function terminalWith(keyboard: Keyboard): Terminal {
       return () => Deno.removeSignalListener("SIGWINCH", changed);
     },
   };
+}
+
+/** The number of files that the key `P` writes at most, as in perf. */
+const MOST_FILES = 8192;
+
+/** Writes a text to the first file `perf.hist.N` that does not exist. */
+function save(text: string): string {
+  for (let number = 0; number < MOST_FILES; number++) {
+    const path = `perf.hist.${number}`;
+    if (exists(path)) continue;
+    try {
+      writeOutput(path, text, false);
+      return `written: ${path}`;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+  return "there are too many files perf.hist.N";
+}
+
+/**
+ * Suspends this program and those that started it for the terminal, as Ctrl-Z does elsewhere. The
+ * shell that sends the signal is suspended too, and ends after all of them go on.
+ */
+async function suspend(screen: Screen, keyboard: Keyboard): Promise<string> {
+  const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });
+  if (state !== "granted") return `it cannot be suspended here: deno run --allow-run=${SHELL}`;
+  screen.leave();
+  keyboard.setRaw(false);
+  try {
+    await new Deno.Command(SHELL, { args: ["-c", "kill -TSTP 0"], stdin: "null" }).spawn().status;
+  } finally {
+    keyboard.setRaw(true);
+    screen.enter();
+  }
+  return "";
 }
 
 /** Runs a shell command of the user on the terminal, with a text on its standard input. */

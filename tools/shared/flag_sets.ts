@@ -125,4 +125,7 @@ export const BROWSER_FLAGS = {
   "--full-names": "do not shorten names: they are cut at the end of the line",
   "--no-inline": "do not look for lines and inlined functions, which is quicker",
   "--source DIR": "look for source files there, by all or the last parts of their path",
+  "--percent-limit P": "only rows of at least P percent",
+  ...FOCUS_FLAG,
+  ...TRANSFORM_FLAGS,
 } as const;

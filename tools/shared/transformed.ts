@@ -12,7 +12,7 @@ type TransformFlags = Pick<FlagsOf<typeof TRANSFORM_FLAGS>, "on" | "value"> & {
 };
 
 /** A transform of a flag. */
-interface Wanted {
+export interface Wanted {
   readonly flag: string;
   readonly text: string;
   /** The names that the user wrote, with the parsed test. */
@@ -21,13 +21,13 @@ interface Wanted {
 }
 
 /** The transforms of the flags, in the order of their application. */
-function wanted({ on, value }: TransformFlags): readonly Wanted[] {
+export function wantedTransforms({ on, value }: TransformFlags): readonly Wanted[] {
   const only = parseWord("only", value.only, ["user", "kernel"]);
   const named = (flag: "drop" | "focus" | "merge" | "collapse"): readonly Wanted[] => {
     const names = value[flag];
     return names === undefined
       ? []
-      : [{ flag, text: `${flag}:`, names, test: parseNames(flag, names) }];
+      : [{ flag, text: `${flag}:${names}`, names, test: parseNames(flag, names) }];
   };
   return [
     ...named("drop"),
@@ -41,7 +41,7 @@ function wanted({ on, value }: TransformFlags): readonly Wanted[] {
 
 /** Whether flags ask for transforms. */
 export function hasTransforms(flags: TransformFlags): boolean {
-  return wanted(flags).length > 0;
+  return wantedTransforms(flags).length > 0;
 }
 
 /**
@@ -59,26 +59,45 @@ export function transformed(
   profile: Profile,
 ): Profile {
   const { on } = flags;
-  const transforms = wanted(flags);
+  const transforms = wantedTransforms(flags);
   if (transforms.length === 0) return profile;
   const made = transformProfile(profile, transforms, !on["no-inline"]);
-  for (const transform of transforms) {
-    if (transform.test === undefined || namesSeen(transform.test)?.matched === true) continue;
-    const what = transform.flag === "collapse" ? "object" : "function";
-    complain(`${tool}: ${name}: --${transform.flag}: no ${what} is called ${transform.names}`);
+  reportTransforms(`${tool}: ${name}`, transforms, {
+    dropped: made.dropped.map(({ period, of }, event) => ({
+      event: profile.events[event]?.name ?? "",
+      share: of === 0 ? 0 : period / of,
+    })),
+    isEmpty: made.profile.samples.length === 0,
+  });
+  return made.profile;
+}
+
+/**
+ * Prints names that nothing has, and the share of the period that is dropped, by event.
+ *
+ * @throws {InputError} If nothing is left.
+ */
+export function reportTransforms(
+  prefix: string,
+  transforms: readonly Wanted[],
+  { dropped, isEmpty }: {
+    readonly dropped: readonly { readonly event: string; readonly share: number }[];
+    readonly isEmpty: boolean;
+  },
+): void {
+  for (const { flag, names, test } of transforms) {
+    if (test === undefined || namesSeen(test)?.matched === true) continue;
+    const what = flag === "collapse" ? "object" : "function";
+    complain(`${prefix}: --${flag}: no ${what} is called ${names}`);
   }
   const list = transforms.map(({ flag }) => `--${flag}`).join(", ");
-  for (const [number, { period, of }] of made.dropped.entries()) {
-    if (period === 0) continue;
-    const event = profile.events[number]?.name ?? "";
+  for (const { event, share } of dropped) {
+    if (share === 0) continue;
     complain(
-      `${tool}: ${name}: ${event}: ${
-        (100 * period / of).toFixed(2)
-      }% of the period is dropped (${list})`,
+      `${prefix}: ${event}: ${(100 * share).toFixed(2)}% of the period is dropped (${list})`,
     );
   }
-  if (made.profile.samples.length === 0) {
-    throw new InputError(`${name}: no samples are left (${list})`);
+  if (isEmpty) {
+    throw new InputError(`${prefix.replace(/^[^:]*: /, "")}: no samples are left (${list})`);
   }
-  return made.profile;
 }

@@ -1,4 +1,5 @@
 import { nameOf, objectOf } from "../ui/context.ts";
+import { FUNCTION_TRANSFORMS } from "../ui/function_transforms.ts";
 import { type JSX, useEffect, useLayoutEffect, useRef, useState } from "../ui/preact.ts";
 import type { OpenMenu, Store } from "../ui/store.ts";
 
@@ -9,24 +10,15 @@ interface Entry {
   readonly run: (store: Store, menu: OpenMenu) => void;
 }
 
-/** Adds a transform of the function, or of its object. */
-const transform =
-  (word: string, of: "name" | "object" = "name") => (store: Store, menu: OpenMenu) =>
-    store.transform(`${word}:${of === "name" ? nameIn(store, menu) : objectIn(store, menu)}`);
-
 const ENTRIES: readonly Entry[] = [
-  { text: "Focus on function", key: "f", run: transform("focus") },
-  { text: "Focus on its callers", key: "F", run: transform("callers") },
-  { text: "Merge function into its callers", key: "m", run: transform("merge") },
-  { text: "Drop samples with function", key: "d", run: transform("drop") },
-  { text: "Collapse recursion of function", key: "r", run: transform("recursion") },
-  {
-    text: "Collapse all recursion",
-    key: "R",
-    run: (store) => store.transform("recursion:"),
-  },
-  { text: "Collapse object", key: "o", run: transform("collapse", "object") },
-  { text: "Only this object", key: "O", run: transform("only-object", "object") },
+  ...FUNCTION_TRANSFORMS.map(({ text, key, word, about }): Entry => ({
+    text,
+    key,
+    run(store, menu) {
+      const names = { function: nameIn(store, menu), object: objectIn(store, menu), all: "" };
+      store.transform(`${word}:${names[about]}`);
+    },
+  })),
   {
     text: "Show callers and callees",
     key: "s",

@@ -134,6 +134,8 @@ export class ViewEngine {
   readonly profile: ViewProfile;
   /** The profile with a function for each object, to which code of it can collapse. */
   readonly whole: ViewProfile;
+  /** Tests of names for transforms that are not of one name, by their text. */
+  readonly #tests: ReadonlyMap<string, (name: string) => boolean>;
   readonly #rank: Int32Array;
   readonly #names: ThreadNames;
   /** By object: the function that stands for all of it. */
@@ -145,8 +147,16 @@ export class ViewEngine {
   /** Graphs of the last queries, newest first. */
   readonly #graphs: MadeGraph[] = [];
 
-  /** Creates an engine for a profile. */
-  constructor(profile: ViewProfile) {
+  /**
+   * Creates an engine for a profile.
+   *
+   * @param tests Tests of names for transforms that are not of one name, by their text.
+   */
+  constructor(
+    profile: ViewProfile,
+    tests: ReadonlyMap<string, (name: string) => boolean> = new Map(),
+  ) {
+    this.#tests = tests;
     const { functions, into } = withObjects(profile);
     this.profile = profile;
     this.whole = { ...profile, functions };
@@ -311,7 +321,7 @@ export class ViewEngine {
     const find = text.startsWith("having:") ? finderOf(text.slice(7)) : undefined;
     const test = typeof find === "function"
       ? (name: string) => find(name) !== undefined
-      : undefined;
+      : this.#tests.get(text);
     const into = (object: number) => intAt(this.#into, object);
     return transformOf(text, { ...functions, objects, into }, test);
   }

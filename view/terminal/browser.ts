@@ -13,6 +13,7 @@ import { rowsIn, rowTest } from "../data/selection.ts";
 import type { ProfileFacts, Shown, ViewEngine } from "../data/view_engine.ts";
 import { searchNames } from "../flame/search.ts";
 import { amount, duration, grouped } from "../ui/format.ts";
+import { FUNCTION_TRANSFORMS, type FunctionTransform } from "../ui/function_transforms.ts";
 import { FIRST, startOf, type ViewState } from "../ui/state.ts";
 import { bar, cells, cut, left, type Line, type Span, textOf } from "./lines.ts";
 import { HELP_LINES } from "./help.ts";
@@ -32,6 +33,10 @@ export interface BrowserHost {
   annotate(fn: number, shown: Shown): Promise<TextPage>;
   /** Runs a command of the user with a text on its standard input; returns a message. */
   send(command: string, text: string): Promise<string>;
+  /** Writes a text to a new file; returns a message. */
+  save(text: string): string;
+  /** Suspends the program, and returns a message after it goes on. */
+  suspend(): Promise<string>;
   /**
    * Parses a range of time.
    *
@@ -56,6 +61,13 @@ interface Chooser {
   at: number;
 }
 
+/** A menu of keys. */
+interface Menu {
+  readonly title: string;
+  readonly entries: readonly (readonly [key: string, text: string])[];
+  at: number;
+}
+
 interface Prompt {
   readonly label: string;
   text: string;
@@ -76,6 +88,14 @@ interface Listed {
 
 interface Pager extends TextPage {
   top: number;
+}
+
+/** The share of rows that `E` and `e` open, if the user chose no limit, as in perf. */
+const LEAST_OPENED = 0.005;
+
+/** Returns a transform in words. */
+function transformText(transform: string): string {
+  return transform.replace(/:$/, "").replace(":", " ");
 }
 
 /** Width of the bar in columns. */
@@ -106,11 +126,15 @@ export class Browser {
   isOver = false;
   /** Size of the screen. */
   size: { readonly columns: number; readonly rows: number } = { columns: 80, rows: 24 };
+  /** Draws the screen, before an action that takes long. */
+  redraw: () => void = () => {};
   #engine: ViewEngine;
   #facts: ProfileFacts;
   readonly #host: BrowserHost;
   #hasStacks: boolean;
-  readonly #fullNames: boolean;
+  #fullNames: boolean;
+  /** The least share of rows that the user chose, from 0 to 1. */
+  #least: number | undefined;
   readonly #undo: ViewState[] = [];
   readonly #redo: ViewState[] = [];
   /** The order of functions in recordings with call chains. */
@@ -120,6 +144,7 @@ export class Browser {
   #at = 0;
   #top = 0;
   #chooser: Chooser | undefined;
+  #menu: Menu | undefined;
   #prompt: Prompt | undefined;
   #pager: Pager | undefined;
   #message = "";
@@ -134,7 +159,8 @@ export class Browser {
   /**
    * Creates a browser.
    *
-   * @param options The shown event, whether names are never shortened, and the order of functions.
+   * @param options The shown event, whether names are never shortened, the order of functions, the
+   * least share of rows from 0 to 1, and transforms of stacks.
    */
   constructor(
     engine: ViewEngine,
@@ -143,13 +169,17 @@ export class Browser {
       readonly event: number;
       readonly fullNames?: boolean;
       readonly sort?: "total" | "self";
+      readonly least?: number | undefined;
+      readonly transforms?: readonly string[];
     },
   ) {
     this.#engine = engine;
     this.#host = host;
     this.#facts = engine.facts();
     this.#fullNames = options.fullNames === true;
-    this.state = { ...FIRST, view: "functions", callers: true, event: options.event };
+    this.#least = options.least;
+    const { event, transforms = [] } = options;
+    this.state = { ...FIRST, view: "functions", callers: true, event, transforms };
     this.#hasStacks = hasCallers(engine);
     this.#firstSort = options.sort ?? "total";
     this.#sort = this.#hasStacks ? this.#firstSort : "self";
@@ -189,7 +219,8 @@ export class Browser {
   get shown(): Shown {
     const { event, weight, inline, to, pids, tids, cpus, objects } = this.state;
     const from = startOf(this.#facts, this.state);
-    return { event, weight, inline, from, to, pids, tids, cpus, objects };
+    const { transforms } = this.state;
+    return { event, weight, inline, from, to, pids, tids, cpus, objects, transforms };
   }
 
   /** Handles a key. */
@@ -198,6 +229,7 @@ export class Browser {
     if (key === "ctrl-c") this.isOver = true;
     else if (this.#prompt !== undefined) await this.#promptKey(this.#prompt, key);
     else if (this.#pager !== undefined) await this.#pagerKey(this.#pager, key);
+    else if (this.#menu !== undefined) await this.#menuKey(this.#menu, key);
     else if (this.#chooser !== undefined) this.#chooserKey(this.#chooser, key);
     else await this.#listKey(key);
   }
@@ -208,6 +240,8 @@ export class Browser {
     const room = Math.max(1, rows - 4);
     const body = this.#pager !== undefined
       ? this.#pagerLines(this.#pager, room + 1)
+      : this.#menu !== undefined
+      ? this.#menuLines(this.#menu, room + 1)
       : this.#chooser !== undefined
       ? this.#chooserLines(this.#chooser, room + 1)
       : this.#listLines(room);
@@ -263,7 +297,7 @@ export class Browser {
 
   #rows(): Listed {
     const { view, callers, search } = this.state;
-    const key = JSON.stringify([this.shown, view, callers, search, this.#sort]);
+    const key = JSON.stringify([this.shown, view, callers, search, this.#sort, this.#least]);
     if (this.#list?.key === key) return this.#list;
     const matched = searchNames(this.#facts.functions.name, search);
     const list = new RowList(this.#engine, {
@@ -272,6 +306,7 @@ export class Browser {
       sort: this.#sort,
       callers,
       matched: matched instanceof Error || view === "tree" ? undefined : matched,
+      least: this.#least ?? 0,
     });
     return this.#list = { key, list };
   }
@@ -326,13 +361,27 @@ export class Browser {
         this.#at = list.rows.length - 1;
         break;
       case "enter":
+        this.#openMenu(row);
+        break;
       case "right":
       case "+":
         if (key === "right" && row?.isOpen === true) this.#at++;
-        else if (row !== undefined && !list.toggle(this.#at)) {
-          this.#message = `${this.state.callers ? "nothing called" : "nothing was called by"} ` +
-            `${this.#nameOf(row.item)}` + (this.#hasStacks ? "" : ": no call chains were recorded");
+        else if (row !== undefined && !list.toggle(this.#at)) this.#nothingBelow(row);
+        break;
+      case "e":
+        if (row !== undefined && !list.toggleAll(this.#at, this.#leastOpened)) {
+          this.#nothingBelow(row);
         }
+        break;
+      case "E":
+        this.#expandAll(row);
+        break;
+      case "C":
+        this.#at = Math.max(
+          0,
+          list.rows.slice(0, this.#at + 1).filter(({ depth }) => depth === 0).length - 1,
+        );
+        list.closeAll();
         break;
       case "left":
       case "-":
@@ -370,6 +419,7 @@ export class Browser {
         break;
       case "escape":
         if (this.state.search !== "") this.#set({ search: "" });
+        else if (this.#undo.length > 0) this.#step(this.#undo, this.#redo, "");
         break;
       case "n":
       case "N":
@@ -387,8 +437,26 @@ export class Browser {
       case "p":
         this.#choose("process");
         break;
-      case "e":
+      case "v":
         this.#chooseEvent();
+        break;
+      case "L":
+        this.#askLimit();
+        break;
+      case "P":
+        this.#message = this.#host.save(this.text());
+        break;
+      case "V":
+        this.#fullNames = !this.#fullNames;
+        break;
+      case "K":
+        this.#only("kernel");
+        break;
+      case "Y":
+        this.#only("user");
+        break;
+      case "ctrl-z":
+        this.#message = await this.#host.suspend();
         break;
       case "r":
         this.#askTime();
@@ -405,8 +473,13 @@ export class Browser {
         break;
       case "ctrl-l":
         break;
-      default:
-        this.#message = `${key} does nothing here: ? lists the keys`;
+      default: {
+        const found = FUNCTION_TRANSFORMS.find(({ key: own, terminalKey = own }) =>
+          terminalKey === key
+        );
+        if (found === undefined) this.#message = `${key} does nothing here: ? lists the keys`;
+        else this.#transform(found, row);
+      }
     }
     this.#at = Math.max(0, Math.min(this.#at, this.#rows().list.rows.length - 1));
   }
@@ -425,6 +498,30 @@ export class Browser {
   #last(): void {
     const at = LAST.indexOf(this.state.last);
     this.#set({ last: LAST[(at + 1) % LAST.length], from: undefined, to: undefined });
+  }
+
+  async #menuKey(menu: Menu, key: string): Promise<void> {
+    const last = menu.entries.length - 1;
+    const steps: Readonly<Record<string, number>> = {
+      down: 1,
+      j: 1,
+      up: -1,
+      k: -1,
+      home: -last,
+      pageup: -last,
+      end: last,
+      pagedown: last,
+    };
+    const step = steps[key];
+    const chosen = key === "enter" || key === "right"
+      ? menu.entries[menu.at]?.[0]
+      : menu.entries.find(([own]) => own === key)?.[0];
+    if (step !== undefined) menu.at = Math.max(0, Math.min(last, menu.at + step));
+    else if (chosen !== undefined) {
+      this.#menu = undefined;
+      await this.#listKey(chosen);
+    } else if (["q", "escape", "left", "backspace"].includes(key)) this.#menu = undefined;
+    else this.#message = `${key} does nothing here: Enter chooses, q goes back`;
   }
 
   async #pagerKey(pager: Pager, key: string): Promise<void> {
@@ -545,6 +642,109 @@ export class Browser {
     this.#message = `no row here has ${this.state.search} in its name`;
   }
 
+  #nothingBelow(row: Row): void {
+    this.#message = `${this.state.callers ? "nothing called" : "nothing was called by"} ` +
+      `${this.#nameOf(row.item)}` + (this.#hasStacks ? "" : ": no call chains were recorded");
+  }
+
+  /** The share of rows that `E` and `e` open. */
+  get #leastOpened(): number {
+    return this.#least ?? LEAST_OPENED;
+  }
+
+  #expandAll(row: Row | undefined): void {
+    this.#work("expanding …");
+    const { list } = this.#rows();
+    const isAll = list.openAll(this.#leastOpened);
+    if (row !== undefined) this.#at = Math.max(0, list.find(row.path));
+    const percent = (100 * this.#leastOpened).toFixed(2);
+    this.#message = isAll
+      ? `rows of ${percent}% or more are expanded: L changes the limit`
+      : `the first ${grouped(list.rows.length)} rows are expanded: L leaves out small ones`;
+  }
+
+  /** Shows a message at once, before work that takes long. */
+  #work(message: string): void {
+    this.#message = message;
+    this.redraw();
+    this.#message = "";
+  }
+
+  #askLimit(): void {
+    this.#prompt = {
+      label: "rows of at least so many percent (0 for all): ",
+      text: this.#least === undefined ? "" : `${100 * this.#least}`,
+      error: "",
+      entered: (text) => {
+        const percent = Number(text);
+        if (!(percent >= 0 && percent <= 100)) throw new Error(`${text} is not a percentage`);
+        this.#least = text.trim() === "" ? undefined : percent / 100;
+        this.#at = this.#top = 0;
+      },
+    };
+  }
+
+  /** Shows what can be done with the function of a row. Each entry stands for a key. */
+  #openMenu(row: Row | undefined): void {
+    const { objects, transforms } = this.state;
+    const entries: (readonly [string, string])[] = [];
+    if (row?.hasMore === true) {
+      entries.push(["+", row.isOpen ? "Collapse" : "Expand one level"]);
+      if (!row.isOpen) entries.push(["e", "Expand all levels"]);
+    }
+    const isFunction = row !== undefined && row.item !== NO_STACK;
+    if (isFunction) entries.push(["a", "Annotate"]);
+    if (objects !== undefined) entries.push(["d", "Zoom out of object"]);
+    else if (isFunction) entries.push(["d", `Zoom into object ${this.#objectOf(row.item)}`]);
+    entries.push(["t", "Zoom into a thread …"], ["p", "Zoom into a process …"]);
+    if (this.#facts.timed) entries.push(["r", "Zoom into a range of time …"]);
+    if (this.#facts.events.length > 1) entries.push(["v", "Another event …"]);
+    if (isFunction) {
+      for (const { text, key, terminalKey = key } of FUNCTION_TRANSFORMS) {
+        entries.push([terminalKey, text]);
+      }
+    }
+    for (const [key, level, code] of [["K", "kernel", "the kernel"], ["Y", "user", "programs"]]) {
+      const isOn = transforms.includes(`only:${level}`);
+      entries.push([key as string, isOn ? "Code of all" : `Only code of ${code}`]);
+    }
+    if (this.#undo.length > 0) entries.push(["u", "Undo"]);
+    const title = row === undefined ? "No function" : this.#nameOf(row.item);
+    this.#menu = { title, entries, at: 0 };
+  }
+
+  #transform({ word, about }: FunctionTransform, row: Row | undefined): void {
+    if (about !== "all" && (row === undefined || row.item === NO_STACK)) {
+      this.#message = "there is no function to transform";
+      return;
+    }
+    const names = {
+      function: this.#facts.functions.name[row?.item ?? -1] ?? "",
+      object: this.#facts.objects[this.#facts.functions.object[row?.item ?? -1] ?? -1]?.name ?? "",
+      all: "",
+    };
+    if (about === "object" && names.object === "") {
+      this.#message = "the function is in no object";
+      return;
+    }
+    this.#changeStacks([...this.state.transforms, `${word}:${names[about]}`]);
+  }
+
+  /** Shows only code of a level, or all code if that was shown already. */
+  #only(level: "kernel" | "user"): void {
+    const own = `only:${level}`;
+    const { transforms } = this.state;
+    const others = transforms.filter((text) => !text.startsWith("only:"));
+    this.#changeStacks(transforms.includes(own) ? others : [...others, own]);
+  }
+
+  #changeStacks(transforms: readonly string[]): void {
+    this.#work("changing stacks …");
+    this.#set({ transforms });
+    const dropped = 100 * this.#engine.droppedShare(this.shown);
+    if (dropped > 0) this.#message = `${dropped.toFixed(2)}% of the weight is dropped: u undoes`;
+  }
+
   #narrowToObject(row: Row | undefined): void {
     if (this.state.objects !== undefined) return this.#set({ objects: undefined });
     if (row === undefined || row.item === NO_STACK) return;
@@ -663,11 +863,9 @@ export class Browser {
       this.#message = "there is no function to annotate";
       return;
     }
-    // Shown if it takes long.
-    this.#message = "reading the code …";
+    this.#work(`reading the code of ${this.#nameOf(row.item)} …`);
     try {
       const page = await this.#host.annotate(row.item, this.shown);
-      this.#message = "";
       this.#pager = { ...page, top: this.#topOf(page.hot ?? 0, page) };
     } catch (error) {
       this.#message = (error as Error).message;
@@ -696,6 +894,7 @@ export class Browser {
   #titleLine(columns = this.size.columns): Line {
     const { title, events, objects } = this.#facts;
     const { event, from, to, last, pids, tids, search, weight, view, callers, inline } = this.state;
+    const { transforms } = this.state;
     const { samples } = this.#rows().list;
     const parts = [
       title,
@@ -707,6 +906,8 @@ export class Browser {
     }
     if (view === "tree") parts.push(callers ? "tree of callers" : "tree of calls");
     if (!inline) parts.push("nothing inlined");
+    parts.push(...transforms.map(transformText));
+    if (this.#least !== undefined && this.#least > 0) parts.push(`≥ ${100 * this.#least}%`);
     if (last !== undefined) parts.push(`last ${last} s`);
     if (from !== undefined || to !== undefined) {
       parts.push(`${duration(from ?? 0)} to ${duration(to ?? this.#facts.duration)}`);
@@ -739,9 +940,9 @@ export class Browser {
     }
     const keys = this.#pager !== undefined
       ? "↑↓ PgUp PgDn  H hottest  | send  q back"
-      : this.#chooser !== undefined
+      : this.#chooser !== undefined || this.#menu !== undefined
       ? "↑↓ Enter chooses  q back"
-      : "Enter opens  a annotate  d/t/p narrow  r time  / search  ? keys  q quit";
+      : "Enter menu  + expand  a annotate  d/t/p zoom  r time  / search  ? keys  q quit";
     return [[{ text: this.#message === "" ? this.#detail() : this.#message }], [
       { text: cut(keys, columns), style: "dim" },
     ]];
@@ -749,7 +950,8 @@ export class Browser {
 
   /** Returns the details of the row at the cursor. */
   #detail(): string {
-    if (this.#pager !== undefined || this.#chooser !== undefined) return "";
+    const isList = this.#pager === undefined && this.#chooser === undefined;
+    if (!isList || this.#menu !== undefined) return "";
     const { list } = this.#rows();
     const row = list.rows[this.#at];
     if (row === undefined) return list.rows.length === 0 ? "nothing is selected: u goes back" : "";
@@ -859,6 +1061,18 @@ export class Browser {
   #pagerLines(pager: Pager, room: number): Line[] {
     const style: Style = "head";
     return [[{ text: pager.title, style }], ...pager.lines.slice(pager.top, pager.top + room - 1)];
+  }
+
+  #menuLines({ title, entries, at }: Menu, room: number): Line[] {
+    const count = Math.max(1, room - 1);
+    const top = Math.max(0, Math.min(at - (count >> 1), entries.length - count));
+    return [
+      [{ text: cut(title, this.size.columns), style: "head" }],
+      ...entries.slice(top, top + count).map(([key, text], i): Line => {
+        const line = left(visible(`  ${key.padEnd(4)}${text}`), this.size.columns);
+        return [{ text: line, style: top + i === at ? "selected" : "plain" }];
+      }),
+    ];
   }
 
   #chooserLines({ title, choices, sum, at }: Chooser, room: number): Line[] {

@@ -8,6 +8,7 @@ import {
 } from "../../packages/export/testing.ts";
 import { ViewEngine } from "../data/view_engine.ts";
 import { viewProfile } from "@perfdata/export/tree";
+import { FUNCTION_TRANSFORMS } from "../ui/function_transforms.ts";
 import { Browser, type BrowserHost } from "./browser.ts";
 import { KeyReader } from "./keys.ts";
 import { cells } from "./lines.ts";
@@ -20,6 +21,9 @@ const ENGINE = new ViewEngine(viewProfile(profileOf(SAMPLES)));
 
 /** Texts sent to commands. */
 const sent: [string, string][] = [];
+/** Texts written to files, and the number of suspensions. */
+const saved: string[] = [];
+let suspensions = 0;
 const HOST: BrowserHost = {
   annotate: (fn, { event, tids }) =>
     Promise.resolve({
@@ -29,6 +33,14 @@ const HOST: BrowserHost = {
     }),
   send(command, text) {
     sent.push([command, text]);
+    return Promise.resolve("");
+  },
+  save(text) {
+    saved.push(text);
+    return `written: perf.hist.${saved.length - 1}`;
+  },
+  suspend() {
+    suspensions++;
     return Promise.resolve("");
   },
   parseTime(text) {
@@ -101,7 +113,7 @@ const NARROWED:
       ({ time }) => time - FIRST >= 1000000 && time - FIRST < 2000000000,
       "period",
     ],
-    ["the other event", ["e", "j", "enter"], () => true, "samples", 1],
+    ["the other event", ["v", "j", "enter"], () => true, "samples", 1],
     ["undone", ["w", "u"], () => true, "period"],
     ["done again", ["w", "u", "U"], () => true, "samples"],
   ];
@@ -154,14 +166,14 @@ Deno.test("Browser: d narrows to the object of the row, and back", async () => {
   assertEquals(own.text(), before);
 });
 
-Deno.test("Browser: Enter opens callers or callees with their shares, and closes them", async () => {
+Deno.test("Browser: + expands callers or callees with their shares, and collapses them", async () => {
   let compared = 0;
   for (const keys of [[], ["c"], ["s"], ["tab"], ["tab", "c"]]) {
     const own = browser();
     await press(own, "i", ...keys);
     const before = rowsOf(own);
     for (const [at, row] of before.slice(0, 12).entries()) {
-      await press(own, "home", ...Array(at).fill("j"), "enter");
+      await press(own, "home", ...Array(at).fill("j"), "+");
       const below = rowsOf(own).slice(at + 1, rowsOf(own).length - (before.length - at - 1));
       assert(below.every(({ depth }) => depth > row.depth), row.name);
       const sum = below.filter(({ depth }) => depth === row.depth + 1)
@@ -173,7 +185,7 @@ Deno.test("Browser: Enter opens callers or callees with their shares, and closes
         }
         compared++;
       }
-      await press(own, "enter");
+      await press(own, "+");
       assertEquals(rowsOf(own), before);
     }
   }
@@ -183,7 +195,7 @@ Deno.test("Browser: Enter opens callers or callees with their shares, and closes
 Deno.test("Browser: callers of a function equal those of the samples", async () => {
   const own = browser();
   // Sorted by self, so that callers are those of the samples in the function.
-  await press(own, "i", "s", "/", ...typed("/^f2"), "enter", "enter");
+  await press(own, "i", "s", "/", ...typed("/^f2"), "enter", "+");
   const [row, ...after] = rowsOf(own);
   assert(row !== undefined);
   const callers = new Map<string, number>();
@@ -277,6 +289,145 @@ Deno.test("Browser: renamed threads and processes have the name of most of their
   }
 });
 
+/** The stack of a sample after a transform of a function; `undefined` if the sample is dropped. */
+const TRANSFORMED: Readonly<
+  Record<string, (stack: readonly string[], name: string) => readonly string[] | undefined>
+> = {
+  f: (stack, name) => stack.includes(name) ? stack.slice(stack.indexOf(name)) : undefined,
+  F: (stack, name) => stack.includes(name) ? stack.slice(0, stack.indexOf(name) + 1) : undefined,
+  m: (stack, name) => stack.filter((own) => own !== name),
+  D: (stack, name) => stack.includes(name) ? undefined : stack,
+  x: (stack, name) =>
+    stack.includes(name)
+      ? [...stack.slice(0, stack.indexOf(name)), ...stack.slice(stack.lastIndexOf(name))]
+      : stack,
+};
+
+Deno.test("Browser: keys and the menu transform stacks as the samples show, and u undoes", async () => {
+  let compared = 0;
+  for (const [key, plain] of Object.entries(TRANSFORMED)) {
+    for (const isMenu of [false, true]) {
+      const own = browser();
+      // Without inlined functions, so that each sample's stack has one name for a function.
+      await press(own, "i", "/", ...typed("/^f20$/"), "enter");
+      const before = own.text();
+      await press(own, ...isMenu ? ["enter", key] : [key]);
+      const message = own.screen().at(-2)?.[0]?.text ?? "";
+      const title = own.screen()[0]?.[0]?.text ?? "";
+      assertMatch(title, / · (focus|callers|merge|drop|recursion) f20 /);
+      await press(own, "escape");
+      const sums = new Map<string, [total: number, self: number]>();
+      let [all, left] = [0, 0];
+      for (const { event, stack, period } of SAMPLES) {
+        if (event !== 0) continue;
+        all += period;
+        const found = plain(stack.filter((name) => !name.startsWith("~")), "f20");
+        if (found === undefined) continue;
+        left += period;
+        for (const name of new Set(found)) {
+          const sum = sums.get(name) ?? [0, 0];
+          sums.set(name, [sum[0] + period, sum[1] + (found.at(-1) === name ? period : 0)]);
+        }
+      }
+      const share = (100 * (all - left) / all).toFixed(2);
+      if (left < all) assertStringIncludes(message, `${share}% of the weight is dropped`);
+      assert(left < all === /[fFD]/.test(key));
+      for (const { name, total, self } of rowsOf(own)) {
+        if (!/^(f\d+|main)$/.test(name)) continue;
+        const [wanted = 0, inIt = 0] = sums.get(name) ?? [];
+        assert(Math.abs(total - 100 * wanted / left) < 0.0051, `${key}: ${name} ${total}%`);
+        assert(Math.abs(self - 100 * inIt / left) < 0.0051, `${key}: ${name} self ${self}%`);
+        compared++;
+      }
+      await press(own, "u", "u");
+      assertEquals(own.text(), before);
+    }
+  }
+  assert(compared > 100, `${compared}`);
+});
+
+Deno.test("Browser: Enter opens a menu with the words of the page, whose entries are keys", async () => {
+  const own = browser();
+  const text = () => own.screen().map((line) => line.map(({ text }) => text).join("").trimEnd());
+  own.size = { columns: 80, rows: 40 };
+  await press(own, "enter");
+  const menu = text();
+  assertEquals(menu[1], "main");
+  for (const { text } of FUNCTION_TRANSFORMS) {
+    assert(menu.some((line) => line.endsWith(`   ${text}`)), text);
+  }
+  assert(menu.includes("  a   Annotate"));
+  assert(menu.includes("  d   Zoom into object demo"));
+  await press(own, "j", "enter");
+  assertEquals(rowsOf(own).some(({ depth }) => depth > 0), false, "main has no callers");
+  await press(own, "j", "enter", "+");
+  const expanded = rowsOf(own);
+  assert(expanded.some(({ depth }) => depth > 0));
+  await press(own, "enter", "q");
+  assertEquals(rowsOf(own), expanded);
+  await press(own, "enter", "enter");
+  assert(rowsOf(own).length < expanded.length, "the first entry collapses");
+  await press(own, "enter", "a");
+  assertMatch(text()[1] ?? "", /^code of \d+/);
+});
+
+Deno.test("Browser: E expands rows of at least the limit, e one row, C collapses; L leaves out small rows", async () => {
+  const own = browser();
+  await press(own, "tab", "c");
+  const before = rowsOf(own);
+  await press(own, "E");
+  const all = rowsOf(own);
+  assert(all.length > before.length + 20);
+  // What has a caller of at least 0.5 % is there, and nothing else.
+  const isExpanded = (at: number) => (all[at + 1]?.depth ?? 0) > (all[at]?.depth ?? 0);
+  for (const [at, { total, self }] of all.entries()) {
+    if (total < 0.49) assertEquals(isExpanded(at), false);
+    else if (total > 0.51 && total - self > 0.02) assertEquals(isExpanded(at), true);
+  }
+  await press(own, "C");
+  assertEquals(rowsOf(own), before);
+  await press(own, "e");
+  const end = all.findIndex(({ depth }, at) => at > 0 && depth === 0);
+  assertEquals(
+    rowsOf(own).slice(0, end < 0 ? undefined : end),
+    all.slice(0, end < 0 ? undefined : end),
+  );
+  await press(own, "e");
+  assertEquals(rowsOf(own), before);
+  const functions = browser();
+  const rows = rowsOf(functions);
+  await press(functions, "L", "5", "enter");
+  assertEquals(rowsOf(functions), rows.filter(({ total }) => total >= 5));
+  assertStringIncludes(functions.text(), "≥ 5%");
+  await press(functions, "L", "ctrl-u", "x", "enter");
+  const shown = functions.screen().flat().map(({ text }) => text).join("\n");
+  assertStringIncludes(shown, "x is not a percentage");
+  await press(functions, "backspace", "0", "enter");
+  assertEquals(rowsOf(functions), rows);
+});
+
+Deno.test("Browser: P writes the view, V switches to full names, Ctrl-Z suspends, Escape zooms out", async () => {
+  const own = browser();
+  await press(own, "P");
+  assertEquals(saved.at(-1), own.text());
+  assertMatch(own.screen().at(-2)?.[0]?.text ?? "", /^written: perf\.hist\.\d+$/);
+  const before = suspensions;
+  await press(own, "ctrl-z");
+  assertEquals(suspensions, before + 1);
+  own.size = { columns: 40, rows: 40 };
+  const names = () => own.screen().slice(2).map((line) => line[3]?.text ?? "").join("\n");
+  const short = names();
+  await press(own, "V");
+  assert(names() !== short && !names().includes("…"));
+  await press(own, "V");
+  assertEquals(names(), short);
+  const { state } = own;
+  await press(own, "d", "t", "j", "enter");
+  assert(own.state.objects !== undefined && own.state.tids !== undefined);
+  await press(own, "escape", "escape", "escape");
+  assertEquals(own.state, state);
+});
+
 Deno.test("Browser: | sends all rows with full names", async () => {
   const own = browser();
   await press(own, "|", ...typed("less -S"), "enter");
@@ -292,7 +443,8 @@ Deno.test("Browser: | sends all rows with full names", async () => {
 
 Deno.test("Browser: all keys in all views fit all screen sizes, without control characters from names", async () => {
   const keys = [
-    ..."jkGgcswiuUtqpqe|dhqa?qnN+-H ".split(""),
+    ..."jkGgcswiuUtqpqv|dhqa?qnN+-HeECfuFumuDuxuRuouOuKKYYVP ".split(""),
+    ...["L", "1", "enter", "enter", "down", "G", "q", "enter", "a", "q", "ctrl-z"],
     ...["enter", "right", "left", "tab", "down", "pagedown", "pageup", "end", "home", "escape"],
     ...["/", "f", "1", "enter", "escape", "r", "x", "enter", "escape", "t", "enter", "a", "G", "q"],
     ...["|", "x", "enter", "ctrl-l", "ctrl-u", "日"],
@@ -339,7 +491,7 @@ Deno.test("Screen: only changed lines are written; a resize redraws all", async 
   assertMatch(first[0] ?? "", /^ perf record demo · cpu-clock · [\d,]+ samples$/);
   assertMatch(first[1] ?? "", /^ {2}TOTAL▼ {3}SELF +FUNCTION +OBJECT$/);
   assertMatch(first[2] ?? "", /^ +[\d.]+% +[\d.]+% █+[▏▎▍▌▋▊▉]? +▸ main +demo$/);
-  assertMatch(first[23] ?? "", /^Enter opens .* q quit$/);
+  assertMatch(first[23] ?? "", /^Enter menu .* q quit$/);
   // A step down changes two rows and the line with details.
   assert((written[1] ?? 0) - (written[0] ?? 0) < 400, `${written}`);
   assertEquals(screens.at(-1)?.length, 12);
@@ -395,7 +547,7 @@ const GOING = { isOver: false, status: "live" };
 Deno.test("Browser: a recording that grows keeps the cursor at its function, and rows open", async () => {
   const grown = new Browser(engineOf(0.25), HOST, { event: 0 });
   grown.grow(undefined, GOING);
-  await press(grown, "down", "down", "enter");
+  await press(grown, "down", "down", "+");
   const at = grown.text().split("\n").find((line) => line.includes("▾"));
   const before = rowsOf(grown);
   grown.grow(engineOf(1), GOING);
@@ -404,7 +556,7 @@ Deno.test("Browser: a recording that grows keeps the cursor at its function, and
   const name = before[2]?.name as string;
   assert(at?.includes(name) && grown.text().split("\n").some((line) => line.includes(`▾ ${name}`)));
   // The cursor is on that row: it closes.
-  await press(grown, "enter");
+  await press(grown, "+");
   assertEquals(rowsOf(grown).every(({ depth }) => depth === 0), true);
   assertStringIncludes(grown.text().split("\n")[0] ?? "", "· live");
 });

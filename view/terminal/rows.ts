@@ -29,16 +29,21 @@ export interface ListQuery {
   readonly callers: boolean;
   /** By function: 1 if it is shown. */
   readonly matched: Uint8Array | undefined;
+  /** Rows with a smaller share of the selection are left out, from 0 to 1. */
+  readonly least: number;
 }
 
 /** Maximum number of rows opened at once, if each has a single row below it. */
 const MOST_OPENED = 64;
 
+/** Maximum number of rows that are opened by one key. */
+const MOST_ROWS = 20_000;
+
 /** The rows of a list: functions, and the rows below open ones. */
 export class RowList {
   readonly query: ListQuery;
   /** The rows, in order. */
-  readonly rows: Row[];
+  rows: Row[];
   /** Weight of the whole selection. */
   readonly sum: number;
   /** Number of selected samples. */
@@ -61,6 +66,7 @@ export class RowList {
     const order = [...table.item.keys()].filter((row) => {
       const item = intAt(table.item, row);
       if (sort === "self" && by[row] === 0) return false;
+      if (floatAt(by, row) < query.least * this.sum) return false;
       return matched === undefined || (item >= 0 && matched[item] === 1);
     });
     order.sort((a, b) =>
@@ -119,6 +125,57 @@ export class RowList {
     );
   }
 
+  /**
+   * Opens a row and all rows below it that have at least a share of the selection; or closes it.
+   *
+   * @returns Whether the row can be opened or closed.
+   */
+  toggleAll(at: number, share: number): boolean {
+    const row = this.rows[at];
+    if (row === undefined || !row.hasMore) return false;
+    if (row.isOpen) return this.toggle(at);
+    this.rows.splice(at + 1, 0, ...this.#allBelow(row, share * this.sum, { left: MOST_ROWS }));
+    return row.isOpen;
+  }
+
+  /**
+   * Opens all rows that have at least a share of the selection.
+   *
+   * @returns Whether all of them are open; a list has a limited number of rows.
+   */
+  openAll(share: number): boolean {
+    this.closeAll();
+    const room = { left: MOST_ROWS };
+    const least = share * this.sum;
+    const all: Row[] = [];
+    for (const row of this.rows) {
+      all.push(row);
+      if (row.hasMore && row.total >= least && room.left > 0) {
+        all.push(...this.#allBelow(row, least, room));
+      }
+    }
+    this.rows = all;
+    return room.left > 0;
+  }
+
+  /** Closes all rows. */
+  closeAll(): void {
+    this.rows = this.rows.filter(({ depth }) => depth === 0);
+    for (const row of this.rows) row.isOpen = false;
+  }
+
+  /** Opens a row, and rows below it of at least a weight while there is room; returns those rows. */
+  #allBelow(row: Row, least: number, room: { left: number }): Row[] {
+    const below = this.#below(row.path, row.depth);
+    row.isOpen = below.length > 0;
+    room.left -= below.length;
+    return below.flatMap((own) =>
+      own.hasMore && own.total >= least && room.left > 0
+        ? [own, ...this.#allBelow(own, least, room)]
+        : [own]
+    );
+  }
+
   /** Returns the parent of a row; the row itself if it is on the first level. */
   above(at: number): number {
     const depth = this.rows[at]?.depth ?? 0;
@@ -133,7 +190,8 @@ export class RowList {
     // Functions are expanded with all their callers, or, sorted by self, with the callers of their own samples.
     const focus = view === "functions" && !(callers && sort === "self") ? path[0] : undefined;
     const { rows } = this.#engine.children(shown, callers ? "up" : "down", path, focus);
-    return rows.map(({ item, total, self, hasMore }) => ({
+    const least = this.query.least * this.sum;
+    return rows.filter(({ total }) => total >= least).map(({ item, total, self, hasMore }) => ({
       item,
       total,
       self,

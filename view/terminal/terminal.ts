@@ -93,6 +93,7 @@ export async function runBrowser(
 ): Promise<void> {
   const reader = new KeyReader();
   const noMore = terminal.onResize(() => screen.draw());
+  browser.redraw = () => screen.draw();
   screen.enter();
   try {
     let pending: Promise<Uint8Array | undefined> | undefined;
