@@ -1,6 +1,12 @@
 /** `top`: records this machine with perf, and shows it in the browser in the terminal. */
 import { type Command, command, main } from "./shared/command.ts";
-import { BROWSER_FLAGS, PROFILE_FLAGS } from "./shared/flag_sets.ts";
+import {
+  BROWSER_FLAGS,
+  SAMPLE_FLAGS,
+  STITCH_FLAG,
+  SYMBOL_FLAGS,
+  VERBOSE_FLAG,
+} from "./shared/flag_sets.ts";
 import type { Help } from "./shared/flag_table.ts";
 
 const HELP: Help = {
@@ -20,7 +26,13 @@ written; memory is bounded. docs/top.md says more.
   exit: "0 ended with q; 1 perf cannot record, or recorded no samples",
 };
 
-export const FLAGS = { ...BROWSER_FLAGS, ...PROFILE_FLAGS } as const;
+export const FLAGS = {
+  ...BROWSER_FLAGS,
+  ...SAMPLE_FLAGS,
+  ...SYMBOL_FLAGS,
+  ...STITCH_FLAG,
+  ...VERBOSE_FLAG,
+} as const;
 
 export const tool: Command = command({
   name: "top",

@@ -331,7 +331,7 @@ const WAYS: Readonly<Record<string, readonly string[] | string>> = {
   sql: ["recordings"],
   readperf: "numbers records in order of time",
   view: ["profile", "Intel PT"],
-  top: ["profile"],
+  top: "reads a stream, in order",
   script: ["script"],
   tree: ["profile", "Intel PT"],
   flame: ["profile", "Intel PT"],

@@ -23,7 +23,9 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     stderr: "piped",
   }).spawn();
   const said = new Response(perf.stderr).text();
-  const shown = { tool: "top", name: "perf", flags };
+  // A stream is read by one thread, and top holds it in memory.
+  const value = { ...flags.value, jobs: undefined, temp: undefined };
+  const shown = { tool: "top", name: "perf", flags: { ...flags, value } };
   const recording = new LiveRecording({
     ...shown,
     debugInformation: !on["no-inline"],
