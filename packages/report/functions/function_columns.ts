@@ -56,11 +56,11 @@ export type SortKey =
 /** Key for ordering rows. */
 export type OrderColumn = (row: number) => number;
 
-/**
- * Columns that few keys need, and that split a function into several entries: see
- * `PlaceNames.#FINE`.
- */
-export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
+/** Columns that few keys need. Places of one function may have different values in them. */
+export const FINE_COLUMNS = ["offset", "size", "type", "typeoff", "typecln"] as const;
+
+/** One of {@link FINE_COLUMNS}. */
+export type FineColumn = typeof FINE_COLUMNS[number];
 
 /** Columns of places' names. */
 export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline" | FineColumn;

@@ -20,7 +20,7 @@ import {
 import type { SymbolResolver } from "@perfdata/symbols";
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
-import type { FineColumn, NameColumn } from "./function_columns.ts";
+import { FINE_COLUMNS, type FineColumn, type NameColumn } from "./function_columns.ts";
 import { FunctionNumbers, LEVEL, levelOf, type NamedFunction } from "./function_numbers.ts";
 import { Texts } from "../numbered_texts.ts";
 
@@ -126,18 +126,8 @@ export class PlaceNames {
   #file: Int32Array<ArrayBuffer>;
   /** Cache line of each entry. */
   #cacheline = new Int32Array(1);
-  /** Functions that number the values of rarely used columns. */
-  static readonly #FINE: Readonly<
-    Record<FineColumn, (names: PlaceNames, at: FinePlace) => number>
-  > = {
-    offset: (names, at) => names.#point(at),
-    size: (_, { symbol }) => Math.max(0, (symbol?.end ?? 0) - (symbol?.start ?? 0)),
-    type: (names, { place }) => names.texts.numberOf(typeText(names.#access(place))),
-    typeoff: (names, { place }) => names.texts.numberOf(typeOffsetText(names.#access(place))),
-    typecln: (names, { place }) => names.texts.numberOf(typeLineText(names.#access(place))),
-  };
-  /** Numbers of the needed columns of `#FINE`, by entry. */
-  readonly #fine = new Map<NameColumn, Int32Array>();
+  /** Numbers of the needed {@link FINE_COLUMNS}, by entry. */
+  readonly #fine = new Map<FineColumn, Int32Array>();
   /** Entry of each data place. */
   readonly #data = new Map<number, number>();
   readonly #places: CodePlaces;
@@ -174,7 +164,7 @@ export class PlaceNames {
     this.#places = places;
     this.#code = code;
     this.#needs = needs;
-    for (const column of PlaceNames.fineColumns) {
+    for (const column of FINE_COLUMNS) {
       if (needs[column]) this.#fine.set(column, new Int32Array(1));
     }
     this.functions = new FunctionNumbers(show);
@@ -217,11 +207,6 @@ export class PlaceNames {
       : name === "cacheline"
       ? this.#cacheline
       : this.#fine.get(name) ?? new Int32Array(0);
-  }
-
-  /** The rarely used columns. */
-  static get fineColumns(): FineColumn[] {
-    return Object.keys(PlaceNames.#FINE) as FineColumn[];
   }
 
   /** Entry of a place's innermost function. */
@@ -363,10 +348,7 @@ export class PlaceNames {
 
   /** The entry with the values of the rarely used columns. */
   #finer(entry: number, at: FinePlace): number {
-    const values: number[] = [];
-    for (const column of this.#fine.keys()) {
-      values.push(PlaceNames.#FINE[column as FineColumn](this, at));
-    }
+    const values = Array.from(this.#fine.keys(), (column) => this.#fineValue(column, at));
     const key = `finer ${entry} ${values.join(" ")}`;
     let finer = this.#entries.get(key);
     if (finer === undefined) {
@@ -386,6 +368,23 @@ export class PlaceNames {
       }
     }
     return finer;
+  }
+
+  /** Number of the value of a rarely used column at a place. */
+  #fineValue(column: FineColumn, at: FinePlace): number {
+    const { place, symbol } = at;
+    switch (column) {
+      case "offset":
+        return this.#point(at);
+      case "size":
+        return Math.max(0, (symbol?.end ?? 0) - (symbol?.start ?? 0));
+      case "type":
+        return this.texts.numberOf(typeText(this.#access(place)));
+      case "typeoff":
+        return this.texts.numberOf(typeOffsetText(this.#access(place)));
+      case "typecln":
+        return this.texts.numberOf(typeLineText(this.#access(place)));
+    }
   }
 
   /** Number of a place's function and offset. */

@@ -14,7 +14,7 @@ import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_
 import { CommTable } from "./comm_table.ts";
 import { SampleHistogram, type SymbolTrust } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
-import type { ContextColumn, End, NameColumn } from "./function_columns.ts";
+import { type ContextColumn, type End, FINE_COLUMNS, type NameColumn } from "./function_columns.ts";
 import { type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
@@ -712,7 +712,7 @@ export function nameNeeds(options: FunctionOptions): NameNeeds {
     line: by("line"),
     file: by("file") && (options.srcfile ?? "line"),
     cacheline: by("cacheline"),
-    ...Object.fromEntries(PlaceNames.fineColumns.map((column) => [column, by(column)])),
+    ...Object.fromEntries(FINE_COLUMNS.map((column) => [column, by(column)])),
     inline: options.inline === true,
   };
 }
