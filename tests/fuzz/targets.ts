@@ -181,6 +181,8 @@ const ARGUMENTS: Readonly<Record<string, (place: Place) => string[][]>> = {
   ],
   sched: ({ path }) => [["latency", path], ["latency", "--threads", "--json", path]],
   addr2line: () => [],
+  // It reads what perf records.
+  top: () => [],
 };
 
 /** Tools whose piped output is perf's, or data, in which names are unchanged. */

@@ -41,13 +41,12 @@ import {
   UsageError,
   writeOut,
 } from "../shared/cli.ts";
-import { type Flags, type Question, questionOf } from "../shared/funcs_flags.ts";
+import { type Flags, hasTransforms, type Question, questionOf } from "../shared/funcs_flags.ts";
 import { choosesSamples, givenFilters, sampleFilter } from "../shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "../shared/symbol_flags.ts";
 import { reportSwitches } from "../shared/weight.ts";
 import { openInput } from "../shared/open_input.ts";
 import { writeTable } from "../shared/styled.ts";
-import { hasTransforms, transformed } from "../shared/transformed.ts";
 import { complainRounded } from "../shared/periods.ts";
 import { tableFolders } from "../shared/table_folders.ts";
 import { whyNoAccesses, whyNoSamples, whyNothing } from "../shared/nothing.ts";
@@ -191,6 +190,7 @@ async function ofTransformed(question: Question): Promise<number> {
     timed: sort.includes("cpu"),
     debugInformation: inline,
   });
+  const { transformed } = await import("../shared/transformed.ts");
   const profile = transformed("funcs", name, { on: { ...on, "no-inline": !inline }, value }, read);
   // Names were filtered before the transforms, as in `tree`.
   const named = { comm: undefined, dso: undefined, symbol: undefined };

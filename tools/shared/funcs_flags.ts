@@ -21,6 +21,12 @@ const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
 /** Sort keys of `--mem`. */
 const MEM_SORT = "mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked";
 
+/** Whether the flags ask for transforms of stacks. */
+export function hasTransforms({ on, value }: FlagsOf<typeof FLAGS>): boolean {
+  const { focus, drop, merge, collapse, only } = value;
+  return (focus ?? drop ?? merge ?? collapse ?? only) !== undefined || on["collapse-recursion"];
+}
+
 function sortKeys(keys: readonly string[]): SortKey[] {
   return keys.map((key) => {
     const found = SORT_KEYS.find((known) => known === key);

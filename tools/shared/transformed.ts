@@ -39,11 +39,6 @@ export function wantedTransforms({ on, value }: TransformFlags): readonly Wanted
   ];
 }
 
-/** Whether flags ask for transforms. */
-export function hasTransforms(flags: TransformFlags): boolean {
-  return wantedTransforms(flags).length > 0;
-}
-
 /**
  * Applies the transforms of the flags to a profile, and prints the share of the period that they
  * drop.

@@ -57,10 +57,7 @@ export type SortKey =
 export type OrderColumn = (row: number) => number;
 
 /** Columns that few keys need. Places of one function may have different values in them. */
-export const FINE_COLUMNS = ["offset", "size", "type", "typeoff", "typecln"] as const;
-
-/** One of {@link FINE_COLUMNS}. */
-export type FineColumn = typeof FINE_COLUMNS[number];
+export type FineColumn = "offset" | "size" | "type" | "typeoff" | "typecln";
 
 /** Columns of places' names. */
 export type NameColumn = "dso" | "symbol" | "line" | "file" | "cacheline" | FineColumn;

@@ -20,9 +20,18 @@ import {
 import type { SymbolResolver } from "@perfdata/symbols";
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
-import { FINE_COLUMNS, type FineColumn, type NameColumn } from "./function_columns.ts";
+import type { FineColumn, NameColumn } from "./function_columns.ts";
 import { FunctionNumbers, LEVEL, levelOf, type NamedFunction } from "./function_numbers.ts";
 import { Texts } from "../numbered_texts.ts";
+
+/** All columns that few keys need. */
+export const FINE_COLUMNS: readonly FineColumn[] = [
+  "offset",
+  "size",
+  "type",
+  "typeoff",
+  "typecln",
+];
 
 /** A place whose function has several entries. */
 interface FinePlace {

@@ -14,13 +14,14 @@ import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_
 import { CommTable } from "./comm_table.ts";
 import { SampleHistogram, type SymbolTrust } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
-import { type ContextColumn, type End, FINE_COLUMNS, type NameColumn } from "./function_columns.ts";
+import type { ContextColumn, End, NameColumn } from "./function_columns.ts";
 import { type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import {
   type CodePlaces,
   type CodeToName,
+  FINE_COLUMNS,
   nameCounted,
   type NameNeeds,
   PlaceNames,
