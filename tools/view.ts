@@ -22,6 +22,7 @@ the page lists the keys. docs/view.md says more.
     "perfdata view yesterday.data today.data",
     "perf record -g -o - -- ./program | perfdata view -o report.html -",
     "perf record -a -g -F 99 --no-buffering -o - | perfdata view -",
+    "perf record -a -g -F 99 --switch-output=10s -o rec/perf.data & perfdata view --follow rec",
   ],
   exit: "0 done, or ended with Ctrl-C; 1 the recording cannot be read, or part of it is damaged",
 };
@@ -31,6 +32,8 @@ export const FLAGS = {
   ...FORCE_FLAG,
   "--open": "open a browser (xdg-open)",
   "--save FILE": "write what arrives through a pipe into FILE, so that slices of it can be saved",
+  "--follow": `FILE is the folder of perf record --switch-output: show its files, each when perf has
+    finished it`,
   "--port N": "the port of the server (default: a free one)",
   "--source DIR": "look for source files there, by all or the last parts of their path",
   "--no-code": "leave instructions and source lines out of the page that -o writes",
@@ -44,11 +47,15 @@ export const tool: Command = command({
   name: "view",
   help: HELP,
   flags: FLAGS,
-  rules: [{
-    flag: "output",
-    excludes: ["open", "port", "save"],
-    why: "a page that is written is not served",
-  }, { flag: "no-code", needs: ["output"] }],
+  rules: [
+    {
+      flag: "output",
+      excludes: ["open", "port", "save", "follow"],
+      why: "a page that is written is not served",
+    },
+    { flag: "no-code", needs: ["output"] },
+    { flag: "follow", excludes: ["save", "pt"] },
+  ],
   job: () => import("./run/view.ts"),
 });
 

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { StreamSource } from "@perfdata/format/bytes";
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import { totals } from "@perfdata/profile";
+import { finishedFiles } from "../../tools/shared/followed_folder.ts";
 import { LiveRecording } from "../../tools/shared/live_recording.ts";
 import { serverSource } from "../../view/worker/worker_source.ts";
 import { inRounds, records, Slow } from "../support/live_stream.ts";
@@ -75,6 +76,50 @@ Deno.test("LiveRecording: samples with copied stacks are shown before the end of
   source.push(undefined);
   await live.done;
 });
+
+/** The samples of a recording, by command and object. */
+async function rowsOf(path: string): Promise<Map<string, number>> {
+  const { out } = await tool("funcs", ["--sort", "comm,dso", "--no-inline", "--json", path]);
+  const rows = out.trimEnd().split("\n").map((line) => JSON.parse(line));
+  return new Map(rows.map(({ comm, dso, samples }) => [`${comm} ${dso}`, samples]));
+}
+
+Deno.test("LiveRecording: files of a folder are added when they are finished, damaged ones are left out", () =>
+  inFolder(async (folder) => {
+    const recorded = new URL("../../fixtures/recorded/", import.meta.url).pathname;
+    const paths = ["callchain", "dwarf"].map((name) => `${recorded}${name}.perf.data`);
+    const end = new AbortController();
+    // The file that perf writes has no time in its name.
+    Deno.copyFileSync(paths[0] as string, `${folder}/perf.data`);
+    Deno.copyFileSync(paths[0] as string, `${folder}/perf.data.2026010112000000`);
+    const flags = FLAGS as never;
+    const files = finishedFiles(folder, end.signal);
+    const about = { tool: "view", name: folder, flags, debugInformation: false };
+    const live = new LiveRecording({ ...about, files });
+    const first = await newer(live, 0);
+    const all = await Promise.all(paths.map(rowsOf));
+    const sums = all.map((rows) => [...rows.values()].reduce((sum, n) => sum + n, 0));
+    assertEquals(samplesOf(first.profile), sums[0]);
+    Deno.writeTextFileSync(`${folder}/perf.data.2026010112000500`, "no recording");
+    Deno.copyFileSync(paths[1] as string, `${folder}/other.2026010112001000`);
+    const second = await newer(live, first.version);
+    assertEquals(samplesOf(second.profile), (sums[0] ?? 0) + (sums[1] ?? 0));
+    const { samples, stacks, places, objects, threads } = second.profile;
+    const shown = new Map<string, number>();
+    for (let i = 0; i < samples.length; i++) {
+      const place = stacks.place[samples.stack[i] ?? -1] ?? -1;
+      const name = objects[places.object[place] ?? -1]?.name ?? "[unknown]";
+      const key = `${threads.comm(samples.thread[i] ?? -1)} ${name}`;
+      shown.set(key, (shown.get(key) ?? 0) + (samples.count[i] ?? 0));
+    }
+    const wanted = new Map(all[0]);
+    for (const [key, n] of all[1] ?? []) wanted.set(key, (wanted.get(key) ?? 0) + n);
+    assertEquals([...shown].sort(), [...wanted].sort());
+    assertEquals(live.state.isOver, false);
+    end.abort();
+    assertEquals(await live.done, true);
+    assertEquals([live.state.isOver, live.state.error], [true, undefined]);
+  }));
 
 Deno.test("LiveRecording: a stream that ends within a record gives the samples before it, and is damaged", async () => {
   const all = await records(BYTES);

@@ -7,6 +7,7 @@ import { pageText, reportText, type ViewProfile, viewProfile } from "@perfdata/e
 import { CodeService, recordedCode } from "../../view/recording/code_service.ts";
 import { reportCode } from "../../view/recording/report_code.ts";
 import { PtService } from "../../view/recording/pt_service.ts";
+import { ShortRequests } from "../../view/server/short_requests.ts";
 import {
   RecordingService,
   type SharedPass,
@@ -33,6 +34,7 @@ import { parseWeight } from "../shared/weight.ts";
 import { disassembler } from "../shared/disassembler.ts";
 import { codeOf, imagesOf, objectCode } from "../shared/pt_input.ts";
 import { insnText } from "../shared/insn_text.ts";
+import { finishedFiles } from "../shared/followed_folder.ts";
 import type { LiveRecording } from "../shared/live_recording.ts";
 import { Sources } from "../shared/source_lines.ts";
 import { openInput } from "../shared/open_input.ts";
@@ -195,12 +197,13 @@ async function serve(
   weight: ProfileWeight,
   flags: ViewFlags,
 ): Promise<number> {
+  if (flags.on.follow) about(name, () => Deno.readDirSync(name));
   const live = await liveOf(name, weight, flags);
   const { save } = flags.value;
   if (save !== undefined && live === undefined) {
     throw new UsageError("--save keeps what arrives through a pipe, and nothing does");
   }
-  const recording = await recordingOf(name);
+  const recording = flags.on.follow ? undefined : await recordingOf(name);
   // Report a missing file before the server starts.
   if (base !== undefined && tableFolders(base).length === 0) about(base, () => openSource(base));
   const page = await pageText(VIEW_PARTS, "server", {
@@ -209,6 +212,7 @@ async function serve(
   });
   const token = newToken();
   const codes = new Map<ProfileWeight, CodeService | undefined>();
+  const short = new ShortRequests();
   const maker = (of: string, isShown: boolean): ProfileMaker => async (progress, counts) => {
     // Read the index first: the page draws it while samples are read.
     if (isShown) await recording?.index();
@@ -227,7 +231,7 @@ async function serve(
           progress: (bytes, more) => steps.read(`Reading ${titleOf(of)}`, bytes, total, more),
           decoded(bytes, all) {
             steps.read(`Decoding the Intel PT of ${titleOf(of)}`, bytes, all);
-            return turns.turn();
+            return short.settled();
           },
           named: (done, all) => steps.named(`Naming the functions of ${titleOf(of)}`, done, all),
         }),
@@ -244,7 +248,8 @@ async function serve(
     slice: save === undefined ? undefined : (query) => sliceOf(save, query),
     base: base === undefined ? undefined : maker(base, false),
     code: (counts) => codes.get(counts),
-    pt: await ptOf(name, flags),
+    pt: flags.on.follow ? undefined : await ptOf(name, flags),
+    short,
   });
   const end = new AbortController();
   const server = about(`port ${port}`, () =>
@@ -265,13 +270,17 @@ async function serve(
   return 0;
 }
 
-/** The recording, if it arrives through a pipe while it is made. */
+/** The recording, if it arrives through a pipe or in files while it is made. */
 async function liveOf(
   name: string,
   weight: ProfileWeight,
   flags: ViewFlags,
 ): Promise<LiveRecording | undefined> {
-  if (name !== "-" || flags.on.pt || !isStreamed()) return undefined;
+  const { follow } = flags.on;
+  if (!follow && (name !== "-" || flags.on.pt || !isStreamed())) return undefined;
+  if (follow && isTimeWeight(weight)) {
+    throw new UsageError(`--follow counts no times off the CPU: --weight ${weight} needs one file`);
+  }
   if (isTimeWeight(weight)) {
     complain(`view: ${titleOf(name)}: times off the CPU are shown when the recording has ended`);
     return undefined;
@@ -287,6 +296,7 @@ async function liveOf(
     }));
   return new LiveRecording({
     ...{ tool: "view", name, flags, weight, debugInformation },
+    files: follow ? finishedFiles(name) : undefined,
     save: file && ((bytes) => {
       for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
     }),

@@ -1,5 +1,6 @@
-/** A recording that arrives through a pipe while it is made, as a profile that grows. */
-import type { ByteSource, StreamSource } from "@perfdata/format/bytes";
+/** A recording that arrives through a pipe or in files while it is made, as a profile that grows. */
+import { type ByteSource, PerfDataError, type StreamSource } from "@perfdata/format/bytes";
+import { fileSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import { collect } from "@perfdata/perfdata/collect";
 import {
@@ -42,6 +43,8 @@ export interface LiveOptions {
   readonly save?: ((bytes: Uint8Array) => void) | undefined;
   /** The stream; standard input by default. */
   readonly source?: StreamSource | undefined;
+  /** Paths of finished recordings, which are read one after the other instead of a stream. */
+  readonly files?: AsyncIterable<string> | undefined;
 }
 
 /** Milliseconds between two profiles, at least. */
@@ -53,12 +56,16 @@ const RETRY = 10_000;
 /** The time to make a profile is at most one of so many parts of all time. */
 const SHARE = 4;
 
-/** Reads a pipe in the background; makes a profile of what was read so far if one is asked for. */
+/** Reads a pipe or files in the background; makes a profile of what was read so far if one is asked for. */
 export class LiveRecording {
   readonly #options: LiveOptions;
   readonly #live = new LiveProfile();
   readonly #complaints: Complaints;
   #collector: LiveCollector | undefined;
+  /** The collector of the first recording, whose engine has the places of all. */
+  #first: LiveCollector | undefined;
+  /** Number of samples in the recordings before. */
+  #before = 0;
   /** The symbols that new places are looked up in. */
   #symbols: Promise<SymbolResolver> | undefined;
   #resolver: SymbolResolver | undefined;
@@ -98,9 +105,9 @@ export class LiveRecording {
   /** The engine and the symbols of the profile; absent before the first record. */
   get source(): ReadProfile["source"] {
     const resolver = this.#resolver;
-    return resolver === undefined || this.#collector === undefined
+    return resolver === undefined || this.#first === undefined
       ? undefined
-      : { engine: this.#collector.engine, resolver };
+      : { engine: this.#first.engine, resolver };
   }
 
   /** The present state. */
@@ -116,7 +123,11 @@ export class LiveRecording {
 
   get #hasMore(): boolean {
     const { samples, isOver } = this.#made;
-    return isOver !== this.#isOver || (this.#collector?.samples ?? 0) > samples;
+    return isOver !== this.#isOver || this.#samples > samples;
+  }
+
+  get #samples(): number {
+    return this.#before + (this.#collector?.samples ?? 0);
   }
 
   /** Waits until there is more than a version, but not longer than some time. */
@@ -148,13 +159,13 @@ export class LiveRecording {
     if (this.#hasMore || isOver) {
       this.#made = {
         version: this.#made.version + (this.#hasMore ? 1 : 0),
-        samples: collector?.samples ?? 0,
+        samples: this.#samples,
         isOver,
       };
     }
     if (this.#imported !== undefined) return this.#imported;
-    if (collector === undefined || this.#opened === undefined) return undefined;
-    collector.move();
+    if (this.#first === undefined || this.#opened === undefined) return undefined;
+    collector?.move();
     await this.#live.name(await (this.#symbols ??= this.#opened()));
     if (isOver !== wasOver) await this.#live.nameAgain(await this.#opened(), true);
     else if (start >= this.#retryAt) {
@@ -170,7 +181,8 @@ export class LiveRecording {
 
   /** Reads to the end of the stream; returns whether all could be read. */
   async #read(): Promise<boolean> {
-    const { tool, name, flags, debugInformation, source } = this.#options;
+    const { tool, name, flags, source, files } = this.#options;
+    if (files !== undefined) return await this.#readFiles(files);
     const { source: opened, kind } = source === undefined
       ? await openInput(name, { interruptible: true })
       : { source, kind: undefined };
@@ -183,33 +195,64 @@ export class LiveRecording {
       }));
       return true;
     }
+    await this.#collect(this.#counted(opened));
+    return await this.#end(this.#broken);
+  }
+
+  /** Reads finished recordings, one after the other. A file that cannot be read is left out. */
+  async #readFiles(files: AsyncIterable<string>): Promise<boolean> {
+    for await (const path of files) {
+      try {
+        using source = fileSource(path);
+        await this.#collect(source);
+        this.#bytes += source.size;
+      } catch (error) {
+        if (!(error instanceof PerfDataError || error instanceof Deno.errors.NotFound)) throw error;
+        complain(`${this.#options.tool}: ${path}: left out: ${error.message}`);
+      }
+      this.#arrived = performance.now();
+      this.#before = this.#samples;
+      this.#collector = undefined;
+    }
+    return await this.#end();
+  }
+
+  /** Adds the samples of a recording. */
+  async #collect(source: ByteSource): Promise<void> {
+    const { name, flags, debugInformation, files } = this.#options;
     const diagnostics = this.#complaints.take;
-    const reader = await PerfDataReader.open(this.#counted(opened), { diagnostics });
+    const reader = await PerfDataReader.open(source, { diagnostics });
     const collector = new LiveCollector(this.#live, {
       unmapped: flags.on.verbose,
       weight: this.#options.weight,
     });
     this.#collector = collector;
+    this.#first ??= collector;
     await collect(reader, collector, {
-      live: true,
+      live: files === undefined,
       filter: await sampleFilter(flags, reader),
       symbols: async ({ recorded: machine }) => {
-        this.#opened = () =>
+        this.#opened ??= () =>
           resolverOf(flags, name, {
             machine,
             parameters: false,
             debugInformation: debugInformation && this.#isOver,
           });
-        return this.#resolver = await (this.#symbols = this.#opened());
+        return this.#resolver = await (this.#symbols ??= this.#opened());
       },
       stitchLbr: flags.on["stitch-lbr"],
       diagnostics,
     });
-    if (collector.samples === 0) throw new InputError(this.#broken ?? "no samples");
+  }
+
+  /** Makes the last profile; returns whether all could be read. */
+  async #end(broken?: string): Promise<boolean> {
+    const { tool, name } = this.#options;
+    if (this.#samples === 0) throw new InputError(broken ?? "no samples");
     this.#isOver = true;
     const made = await this.profile();
     if (made !== undefined) complain(`${tool}: ${name}: ${made.profile.trust}`);
-    if (this.#broken !== undefined) throw new InputError(this.#broken);
+    if (broken !== undefined) throw new InputError(broken);
     return this.#complaints.count === 0;
   }
 

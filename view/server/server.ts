@@ -12,6 +12,7 @@ import type { RecordQuery } from "../recording/record_list.ts";
 import type { RecordingService, SliceQuery } from "../recording/recording_service.ts";
 import type { LiveState, ProgressState } from "../worker/protocol.ts";
 import { FRAME } from "../worker/worker_source.ts";
+import { ShortRequests } from "./short_requests.ts";
 
 /** Creates a profile, and reports its progress. */
 export type ProfileMaker = (
@@ -42,7 +43,21 @@ export interface ViewServerOptions {
   readonly growth?: ((version: number) => Promise<LiveState>) | undefined;
   /** Creates the profile to compare with; called once. */
   readonly base?: ProfileMaker | undefined;
+  /** Counts the requests that do not wait for the profile. */
+  readonly short?: ShortRequests | undefined;
 }
+
+/** Requests that need the record headers at most, and no profile. */
+const SHORT: ReadonlySet<string | undefined> = new Set([
+  "",
+  "head",
+  "index",
+  "switched",
+  "pt",
+  "records",
+  "position",
+  "record",
+]);
 
 /** Number of bytes of a profile sent at once. */
 const CHUNK = 1 << 20;
@@ -70,8 +85,10 @@ export function newToken(): string {
  * that points here (DNS rebinding) is rejected.
  */
 export function viewHandler(
-  { token, page, recording, profile, base, code, pt, growth, slice: kept }: ViewServerOptions,
+  options: ViewServerOptions,
 ): (request: Request) => Promise<Response> {
+  const { token, page, recording, profile, base, code, pt, growth, slice: kept } = options;
+  const { short = new ShortRequests() } = options;
   const sent = new Map<string, SentProfile>();
   const sentOf = (name: "profile" | "base", counts: ProfileWeight): SentProfile | undefined => {
     const make = name === "base" ? base : profile;
@@ -92,7 +109,7 @@ export function viewHandler(
     new Response(pack(of ?? null), {
       headers: { ...HEADERS, "content-type": "application/octet-stream" },
     });
-  return async (request) => {
+  const answer = async (request: Request): Promise<Response> => {
     const url = new URL(request.url);
     const host = request.headers.get("host") ?? "";
     if (!/^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/.test(host)) {
@@ -183,6 +200,10 @@ export function viewHandler(
     } catch (error) {
       return plain(500, error instanceof Error ? error.message : String(error));
     }
+  };
+  return async (request) => {
+    const [, , name] = new URL(request.url).pathname.split("/");
+    return SHORT.has(name) ? await short.during(() => answer(request)) : await answer(request);
   };
 }
 
