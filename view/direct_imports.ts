@@ -11,7 +11,7 @@ export type Doors = ReadonlyMap<string, ReadonlyMap<string, string>>;
 const EXPORTS = /^export \{([^{}]*)\} from "(\.[^"\n]+)";$/gm;
 const IMPORTS = /^import \{([^{}]*)\} from "(@perfdata\/[^"\n]+)";$/gm;
 
-/** Returns the names in braces: the exported one, and the own one; types are left out. */
+/** Returns the names in braces: the exported name, and the local name. Types are left out. */
 function namesIn(list: string): { readonly name: string; readonly as: string }[] {
   return list.split(",").map((of) => of.trim()).filter((of) => of !== "" && !of.startsWith("type "))
     .map((of) => {

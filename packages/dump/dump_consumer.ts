@@ -90,7 +90,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly #moves = new CounterMoves();
   readonly #counts = new Map<number, number>();
   readonly #head: RecordHead;
-  /** State at the moment of a record, by row of the run. */
+  /** State at the moment of a record, by row of the `Run`. */
   readonly #notes = new Map<number, string>();
   /** The same for dumps by windows, by record position. */
   readonly #pastNotes = new Map<number, string>();

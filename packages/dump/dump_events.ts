@@ -9,7 +9,7 @@ import type { SampleText } from "./text/sample_text.ts";
 
 /** An event, with the number of printed samples. */
 export interface EventState {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly index: number;
   /** The event. */
   readonly event: PerfEvent;

@@ -1,6 +1,6 @@
 /**
- * The page that shows a recording, as data: what `pageText`, `reportText` and `flamePage` of
- * `@perfdata/export/tree` make a file of.
+ * The page that shows a recording, as data. `pageText`, `reportText` and `flamePage` of
+ * `@perfdata/export/tree` write it to a file.
  *
  * @example
  * ```ts

@@ -18,8 +18,8 @@ export interface CollectingOptions extends Omit<EngineOptions, "unwind"> {
    */
   readonly symbols: (engine: Engine) => SymbolResolver | Promise<SymbolResolver>;
   /**
-   * Another consumer of the same pass. With workers, their maker creates the
-   * {@linkcode SharedConsumers} of both.
+   * Another consumer that reads the recording in the same pass. The workers, if there are any, have
+   * to collect for both consumers: see {@linkcode SharedConsumers}.
    */
   readonly beside?: (Consumer & Shareable) | undefined;
 }

@@ -43,7 +43,7 @@ async function answers(input: RecordingInput): Promise<string> {
   );
 }
 
-Deno.test("a recording gives the same answers from a path, a URL, bytes, a Blob, a stream, compressed", async () => {
+Deno.test("open: a path, a URL, bytes, a Blob, a stream and a compressed file give the same answers", async () => {
   const [, ...others] = inputs();
   const expected = await answers(recorded(NAME).pathname);
   assert(expected.length > 10_000);
@@ -51,7 +51,7 @@ Deno.test("a recording gives the same answers from a path, a URL, bytes, a Blob,
   assertEquals(others.length, 6);
 });
 
-Deno.test("samples add up to what functions have, in order of time", async () => {
+Deno.test("samples: they are in order of time, and their periods add up to those of functions()", async () => {
   using recording = await open(recorded(NAME), NONE);
   const all = await Array.fromAsync(recording.samples());
   const { samples } = await recording.info();
@@ -66,7 +66,7 @@ Deno.test("samples add up to what functions have, in order of time", async () =>
   }
 });
 
-Deno.test("samples are those that perf script prints", ignored(noPerf()), async () => {
+Deno.test("samples: they equal those of perf script", ignored(noPerf()), async () => {
   let compared = 0;
   for (const name of ["callchain", "two-events", "all-cpus", "zstd"]) {
     const path = recorded(name).pathname;
@@ -88,7 +88,7 @@ Deno.test("samples are those that perf script prints", ignored(noPerf()), async 
   assert(compared > 100, `${compared}`);
 });
 
-Deno.test("records, AUX data and a changed copy", async () => {
+Deno.test("records, auxStreams, edit: a trace's records, AUX data and a changed copy can be read", async () => {
   using traced = await open(
     new URL("../../fixtures/synthesized/pt-cpus.perf.data", import.meta.url),
   );
@@ -120,7 +120,7 @@ Deno.test("records, AUX data and a changed copy", async () => {
   assertEquals([stats.dropped, left], [comms, all - comms]);
 });
 
-Deno.test("what is read is told, and can be ended", async () => {
+Deno.test("open: progress rises to 1 in each method, and an abort signal ends it", async () => {
   const shares: number[] = [];
   using recording = await open(recorded(NAME), {
     ...NONE,
@@ -146,7 +146,7 @@ Deno.test("what is read is told, and can be ended", async () => {
   await assertRejects(() => opening, Error, "too slow");
 });
 
-Deno.test("a recording that was closed twice is read no more", async () => {
+Deno.test("close: a closed recording throws, and a second close() does not affect other recordings", async () => {
   const { pathname } = recorded(NAME);
   const recording = await open(pathname, NONE);
   recording.close();
@@ -157,7 +157,7 @@ Deno.test("a recording that was closed twice is read no more", async () => {
   other.close();
 });
 
-Deno.test("a copy that is written to a file is the one that is made in memory", async () => {
+Deno.test("edit: a copy in memory equals one written to a file", async () => {
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-sink-" });
   try {
     const sink = pathSink(`${folder}/copy`);
@@ -173,7 +173,7 @@ Deno.test("a copy that is written to a file is the one that is made in memory", 
   }
 });
 
-Deno.test("what is no recording is said when it is opened", async () => {
+Deno.test("open: an input of a wrong type or content throws with the reason", async () => {
   const wrong: readonly (readonly [unknown, string])[] = [
     [7, "not number"],
     [null, "not null"],

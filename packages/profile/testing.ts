@@ -24,7 +24,7 @@ export interface SmallSample {
   /** Addresses, innermost first. */
   readonly ips: readonly bigint[];
   readonly cpu?: number;
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event?: number;
   /** CPU mode: 2 is user space, 1 the kernel. */
   readonly misc?: number;

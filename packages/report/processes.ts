@@ -32,7 +32,7 @@ const TASKS: ReadonlySet<number> = new Set([
 
 /** A record as a line of the overview. */
 export interface OverviewRow {
-  /** Number in time order, from 0. */
+  /** Index in order of time, from 0. */
   readonly nr: number;
   /** Name of the type: `SAMPLE`, `MMAP2`. */
   readonly type: string;
@@ -151,7 +151,7 @@ export class Overview implements Consumer {
     this.#reads = new SampleReads(reader);
   }
 
-  /** Counts the records of a run. */
+  /** Counts the records of a group. */
   rows(run: Run): void {
     const filtered = this.needs.machine;
     for (let i = 0; i < run.count; i++) {

@@ -117,7 +117,7 @@ Deno.test("dlopen, dlclose, dlopen at the same address: each library counts whil
     }
   }));
 
-Deno.test("a perf map with two lines for an address: the last line is used, and each command reports it once", () =>
+Deno.test("perf map: of two lines for an address the last one is used, and each command reports it once", () =>
   inFolder(async (folder) => {
     await Deno.mkdir(`${folder}/tmp`);
     const path = `${folder}/perf.data`;

@@ -18,7 +18,7 @@ function liveOf(source: StreamSource): LiveRecording {
   return new LiveRecording({ tool: "view", name: "-", flags, debugInformation: false, source });
 }
 
-/** Waits for a profile with more than some version. */
+/** Waits for a profile that is newer than a version. */
 async function newer(live: LiveRecording, version: number) {
   for (;;) {
     const state = await live.next(version);
@@ -121,7 +121,7 @@ Deno.test("LiveRecording: files of a folder are added when they are finished, da
     assertEquals([live.state.isOver, live.state.error], [true, undefined]);
   }));
 
-Deno.test("LiveRecording: a stream that ends within a record gives the samples before it, and is damaged", async () => {
+Deno.test("LiveRecording: a stream that ends within a record gives the samples before it, and reports damage", async () => {
   const all = await records(BYTES);
   const cut = Math.floor(BYTES.length * 0.7);
   const before = all.filter(({ type, end }) => type === PERF_RECORD_SAMPLE && end <= cut).length;
@@ -134,7 +134,7 @@ Deno.test("LiveRecording: a stream that ends within a record gives the samples b
   assertEquals([samplesOf(made.profile), live.state.isOver], [before, true]);
 });
 
-Deno.test("LiveRecording: a stream that breaks says why, and what had arrived stays", async () => {
+Deno.test("LiveRecording: a stream that fails gives the error, and keeps the samples before it", async () => {
   const all = await records(BYTES);
   const cut = Math.floor(BYTES.length * 0.7);
   const before = all.filter(({ type, end }) => type === PERF_RECORD_SAMPLE && end <= cut).length;
@@ -148,7 +148,7 @@ Deno.test("LiveRecording: a stream that breaks says why, and what had arrived st
   assertEquals(samplesOf(made.profile), before);
 });
 
-Deno.test("LiveRecording: a stream without samples, and bytes that are no recording, end with a reason", async () => {
+Deno.test("LiveRecording: a stream without samples, and bytes that are no recording, give an error", async () => {
   const reasons: (string | undefined)[] = [];
   for (
     const bytes of [

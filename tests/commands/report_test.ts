@@ -441,7 +441,7 @@ Deno.test({
       await tmux.screen(/q quit/);
       await tmux.keys("q");
       await tmux.screen(/ended 0/);
-      // The terminal is as it was: what is typed is shown.
+      // The terminal has its old mode again, in which typed characters are shown.
       await tmux.keys("h", "e", "l", "l", "o");
       assertMatch(await tmux.screen(/hello/), /^ended 0\nhello$/m);
     });
@@ -453,7 +453,7 @@ Deno.test({
   ...ignored(notInstalled("tmux")),
   async fn() {
     const file = FILE.replace("callchain", "pipe-zstd");
-    // Rounds without records, until nobody reads them.
+    // FINISHED_ROUND records without end, until the reader closes the pipe.
     const rounds = "while printf '\\104\\0\\0\\0\\0\\0\\010\\0'; do sleep 0.1; done";
     const from = `{ cat '${file}'; ${rounds}; }`;
     await onTerminal(["-"], { columns: 100, from }, async (tmux) => {

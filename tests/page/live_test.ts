@@ -109,7 +109,7 @@ Deno.test({
           });
           assertMatch(compared, new RegExp(`"samples":${grown}\\b.*"samples":${samples}\\b`));
 
-          // All lies in the last 10 seconds.
+          // All samples are in the last 10 seconds.
           await page.keyboard.press("l");
           assertMatch(page.url(), /last=10/);
           assertEquals(await shownSamples(page), samples);

@@ -609,7 +609,7 @@ Deno.test({
         .map(([event, tid, text]) => [event, tid, text]);
       assertEquals(tracepoints, wanted);
       assertMatch(page.url(), /&marks=/);
-      // The choice of an event, and the selection of a time, leave others out.
+      // Choosing an event, or selecting a time, filters the list.
       const [first = []] = wanted;
       await page.locator(".marks select").selectOption(first[0] ?? "");
       const own = wanted.filter(([event]) => event === first[0]);

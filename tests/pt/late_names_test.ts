@@ -108,7 +108,7 @@ async function counted(name: string, input?: Uint8Array): Promise<Map<string, nu
   return new Map(rows.map(({ comm, samples }) => [comm, samples] as const).sort() as []);
 }
 
-Deno.test("samples before a thread's name count under that name, in a file and in a pipe", async () => {
+Deno.test("pt: samples before a thread's first name count under that name, in a file and in a pipe", async () => {
   const path = Deno.makeTempFileSync({ prefix: "perfdata-names-" });
   try {
     const recording = scenes();

@@ -12,7 +12,7 @@ function* testFiles(folder: string): Generator<string> {
   }
 }
 
-Deno.test("no test prints that it is skipped, and passes", () => {
+Deno.test('ignored tests: no test prints "skipped" and passes', () => {
   let files = 0;
   const found: string[] = [];
   for (const folder of ["packages", "tests", "tools"]) {
@@ -26,7 +26,7 @@ Deno.test("no test prints that it is skipped, and passes", () => {
   assertEquals(found, [], "use ignored() or skipped() of tests/support/ignored.ts");
 });
 
-Deno.test("a program that is not there is named, with how to get it", () => {
+Deno.test("ignored: a missing program gives its name and how to install it", () => {
   assertEquals(notInstalled("no-such-program"), "no-such-program is not installed");
   assertEquals(
     notInstalled(Deno.execPath(), "no-such-program", "none-either"),

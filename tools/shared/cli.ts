@@ -149,8 +149,8 @@ function checkFlagsTookNoFile(): void {
 }
 
 /**
- * Whether standard input is read if no file is named. A pipe may be one that nobody writes to, as
- * programs leave for their children, so it is read only without a `perf.data`.
+ * Whether standard input is read if no file is named. A pipe is read only without a `perf.data`:
+ * nobody may write to it, as in programs that leave an open pipe to their children.
  */
 function isRedirected(): boolean {
   // Deno has no API for this. `node:fs` is not imported, because that would slow down the start of
@@ -165,7 +165,7 @@ export function isStreamed(): boolean {
   return stat.isFIFO() || stat.isSocket();
 }
 
-/** Whether something may be at a path: also if it may not be looked at. */
+/** Whether a path exists; also true if access to it is denied. */
 export function exists(path: string): boolean {
   try {
     Deno.statSync(path);

@@ -24,7 +24,7 @@ import { resolverOf } from "./symbol_flags.ts";
 /** A profile of a recording that is being made. */
 export interface MadeProfile {
   readonly profile: Profile;
-  /** The version of which {@linkcode LiveState} has more if its version is greater. */
+  /** There are newer samples if the version of {@linkcode LiveState} is greater. */
   readonly version: number;
 }
 
@@ -49,14 +49,14 @@ export interface LiveOptions {
 
 /** Milliseconds between two profiles, at least. */
 const PACE = 1000;
-/** Milliseconds between two looks for more. */
+/** Milliseconds between two checks for new samples. */
 const LOOK = 100;
-/** Milliseconds between two searches for symbols that were missing. */
+/** Milliseconds between two searches for missing symbols. */
 const RETRY = 10_000;
-/** The time to make a profile is at most one of so many parts of all time. */
+/** At most one of this many parts of the time is spent on making profiles. */
 const SHARE = 4;
 
-/** Reads a pipe or files in the background; makes a profile of what was read so far if one is asked for. */
+/** Reads a pipe or files in the background; makes a profile of the samples so far on request. */
 export class LiveRecording {
   readonly #options: LiveOptions;
   readonly #live = new LiveProfile();
@@ -130,7 +130,7 @@ export class LiveRecording {
     return this.#before + (this.#collector?.samples ?? 0);
   }
 
-  /** Waits until there is more than a version, but not longer than some time. */
+  /** Waits until there is a newer version, at most `most` ms. */
   async next(version: number, most = 5000): Promise<LiveState> {
     const end = performance.now() + most;
     for (;;) {
@@ -256,7 +256,7 @@ export class LiveRecording {
     return this.#complaints.count === 0;
   }
 
-  /** Notes what is read of a source. */
+  /** Returns a source that counts the bytes that are read, and keeps the error at its end. */
   #counted(source: ByteSource): StreamSource {
     const { save } = this.#options;
     const stream = source as StreamSource;
@@ -267,7 +267,7 @@ export class LiveRecording {
         try {
           count = await stream.read(into);
         } catch (error) {
-          // What arrived before is shown.
+          // The samples before the error are shown.
           this.#broken = error instanceof Error ? error.message : String(error);
         }
         this.#bytes += count;

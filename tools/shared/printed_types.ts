@@ -22,7 +22,7 @@ export interface ShownTypes {
   /** The recording. */
   readonly name: string;
   readonly profile: Profile;
-  /** The number of the event. */
+  /** The index of the event. */
   readonly event: number;
   /** The engine and symbols of the profile. */
   readonly source: ReadProfile["source"];

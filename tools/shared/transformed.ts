@@ -68,9 +68,10 @@ export function transformed(
 }
 
 /**
- * Prints names that nothing has, and the share of the period that is dropped, by event.
+ * Prints the names of flags that match no function or object, and, for each event, the share of the
+ * period that transforms drop.
  *
- * @throws {InputError} If nothing is left.
+ * @throws {InputError} If no sample is left.
  */
 export function reportTransforms(
   prefix: string,

@@ -147,7 +147,7 @@ export function weightOf({ store }: ProfileViewProps): (count: CodeCount) => num
   return weight === "samples" ? ({ samples }) => samples : ({ period }) => period;
 }
 
-/** Returns the weight that shares are of, and the text of the tooltip of a weight. */
+/** Returns the total of which shares are shown, and the function for the tooltip of a weight. */
 export function sharesOf(
   props: CodeProps,
 ): { readonly base: number; readonly text: (part: number) => string } {

@@ -3,7 +3,7 @@ import type { InsnText } from "@perfdata/pt/decode";
 /** Name of the file beside a page that opens files, which formats x86 instructions. */
 export const DISASSEMBLER_FILE = "disassembler.js";
 
-/** What that file defines. */
+/** The definitions in that file. */
 export interface DisassemblerScript {
   /** Creates the formatter. */
   perfdataDisassembler?: () => Promise<InsnText>;

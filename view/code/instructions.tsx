@@ -64,8 +64,8 @@ function insnRows({ pieces }: CodeAnswer): InsnRows {
 }
 
 /**
- * Loads the disassembler if instructions have no text, and returns what formats them; `undefined` until it is there,
- * and if they have text.
+ * Loads the disassembler if instructions have no text, and returns the function that formats an instruction;
+ * `undefined` until it is loaded, or if instructions have text.
  */
 function useInsnText({ mode }: CodeAnswer): ((insn: CodeInsn) => string) | undefined {
   const { value: format } = useQuery(
@@ -80,7 +80,7 @@ function useInsnText({ mode }: CodeAnswer): ((insn: CodeInsn) => string) | undef
       let found = known.get(insn);
       if (found === undefined) {
         const bytes = Uint8Array.from(insn.bytes.split(" "), (byte) => Number.parseInt(byte, 16));
-        // The text that is there is the name of a callee.
+        // `insn.text` is the name of a callee here.
         found = text(bytes, BigInt(`0x${insn.address}`), mode) + insn.text;
         known.set(insn, found);
       }

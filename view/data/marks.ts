@@ -5,7 +5,7 @@ import type { Selection } from "./selection.ts";
 export interface Marks {
   /** Nanoseconds from the start of the index. */
   readonly time: Float64Array;
-  /** -1 if unknown, as the thread and the CPU. */
+  /** Process, thread and CPU; -1 if unknown. */
   readonly pid: Int32Array;
   readonly tid: Int32Array;
   readonly cpu: Int32Array;
@@ -15,14 +15,14 @@ export interface Marks {
   readonly names: readonly string[];
   /** The fields of a tracepoint as `perf script` prints them, or those of a record. */
   readonly text: readonly string[];
-  /** Number of further events, which are not here. */
+  /** The count of further events, left out because there are too many. */
   readonly left: number;
 }
 
 /** Columns by which marks are sorted. */
 export type MarkColumn = "time" | "thread" | "event" | "text";
 
-/** Returns the marks of a selection in order of time; the event of the selection is that of samples, so it does not count. */
+/** Returns the marks of a selection in order of time, of any event: the selection's event applies to samples only. */
 export function selectedMarks(
   { time, pid, tid, cpu, name, names }: Marks,
   { from = -Infinity, to = Infinity, pids, tids, cpus }: Omit<Selection, "event">,

@@ -10,7 +10,7 @@ import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
 
 /** The selection of samples, which all views share. */
 export interface Selection {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
   /** Start in nanoseconds since the first sample, inclusive. */
   readonly from?: number | undefined;

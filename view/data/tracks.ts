@@ -228,7 +228,7 @@ export function tracks(
   };
 }
 
-/** Returns the threads with the greatest weights, and by number of a thread the place of its color. */
+/** Returns the threads with the greatest weights, and by index of a thread the place of its color. */
 function rankedThreads(
   weights: Float64Array,
   { threads }: ViewProfile,

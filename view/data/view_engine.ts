@@ -134,7 +134,7 @@ export class ViewEngine {
   readonly profile: ViewProfile;
   /** The profile with a function for each object, to which code of it can collapse. */
   readonly whole: ViewProfile;
-  /** Tests of names for transforms that are not of one name, by their text. */
+  /** For transforms with a pattern instead of a name: the test of names, by the transform's text. */
   readonly #tests: ReadonlyMap<string, (name: string) => boolean>;
   readonly #rank: Int32Array;
   readonly #names: ThreadNames;
@@ -150,7 +150,8 @@ export class ViewEngine {
   /**
    * Creates an engine for a profile.
    *
-   * @param tests Tests of names for transforms that are not of one name, by their text.
+   * @param tests For transforms with a pattern instead of a name: the test of names, by the
+   * transform's text.
    */
   constructor(
     profile: ViewProfile,

@@ -28,7 +28,7 @@ export function codeServiceOf(
     engine,
     resolver,
     code: new ObjectCodeReader(codeFilesOf(dropped)),
-    // The page formats instructions, if someone looks at them, with a library as large as itself.
+    // The page formats instructions on demand, with a library as large as the page.
     disassembler: () => Promise.resolve(mode && x86Disassembler(mode)),
     mode,
     source: (path) => sourceLines(dropped, path),

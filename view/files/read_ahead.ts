@@ -27,7 +27,7 @@ export function readAhead(blob: Blob, chunkBytes: number = CHUNK): RandomAccessS
     const bytes = blob.slice(from, to).arrayBuffer().then((buffer) =>
       chunk.loaded = new Uint8Array(buffer)
     );
-    // An error is of interest only to a read of this chunk.
+    // Only a read of this chunk reports the error.
     bytes.catch(() => {});
     const chunk: Chunk = { from, to, bytes };
     return chunk;

@@ -54,7 +54,7 @@ export interface CodeInsn extends CodeCount {
   readonly place: string;
   /** Functions inlined at the instruction, innermost last. */
   readonly inlined: readonly string[];
-  /** Number of the instruction of the piece to which it may jump. */
+  /** Index of the instruction of the piece to which it may jump. */
   readonly jump?: number | undefined;
 }
 
@@ -147,7 +147,7 @@ export class CodeService {
     this.#view = view;
   }
 
-  /** Returns the code of a function, by its number in the profile, with the weights of the selection. */
+  /** Returns the code of a function, by its index in the profile, with the weights of the selection. */
   async code(fn: number, selection: Selection): Promise<CodeAnswer> {
     const { profile, source } = this;
     const { functions } = profile;

@@ -17,7 +17,7 @@ export interface RecordQuery {
   readonly pids?: readonly number[] | undefined;
   readonly tids?: readonly number[] | undefined;
   readonly cpus?: readonly number[] | undefined;
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event?: number | undefined;
   /** Start and end in nanoseconds as decimal text: `from` inclusive, `to` exclusive. */
   readonly from?: string | undefined;
@@ -26,7 +26,7 @@ export interface RecordQuery {
 
 /** A line of the list. */
 export interface RecordRow {
-  /** Number of the record in the file, from 0. */
+  /** Index of the record in the file, from 0. */
   readonly number: number;
   /** File offset. */
   readonly offset: number;

@@ -233,7 +233,7 @@ export class RecordingService {
     const isFirst = this.#ofPass === undefined;
     const { promise, resolve } = settleable<CountedInfo | undefined>();
     if (isFirst) this.#ofPass = promise;
-    // An error is of interest only to `info`.
+    // Only `info` reports the error.
     promise.catch(() => {});
     try {
       const { reader, index, counter: scanned, damage } = await this.#main();

@@ -172,7 +172,7 @@ function countedParts(
     }
     return number;
   };
-  // Of a callee only its outermost function counts, wherever it is.
+  // Of a callee only the outermost function counts, whatever its line.
   const calleePlace = (place: number): number => {
     const end = intAt(places.start, place + 1);
     const frame = end === intAt(places.start, place) ? -1 : intAt(places.frames, end - 1);
@@ -261,7 +261,7 @@ function storedFiles(
   return files;
 }
 
-/** Returns the runs of wanted lines. */
+/** Returns the ranges of consecutive wanted lines. */
 function partsOf(first: number, text: string, wanted: ReadonlySet<number>): SourcePart[] {
   const parts: { first: number; lines: string[] }[] = [];
   for (const [i, line] of text.split("\n").entries()) {
@@ -283,7 +283,7 @@ export function reportProfile(view: ViewProfile, { profile }: ReportCode): Profi
     // Code is counted by place, whatever the thread.
     threads: new ThreadTable(),
     objects,
-    // Functions without a name, which are called as their object is here, are not known.
+    // Functions without a name are left out; here they have the name of their object.
     functions,
     samples: { ...samples, stack },
     epoch: 0n,

@@ -37,7 +37,7 @@ export interface ViewServerOptions {
   /** Answers queries about the Intel PT of the recording. */
   readonly pt?: PtService | undefined;
   /**
-   * Waits for more than a version of a recording that is being made. `profile` is then called for
+   * Waits for a newer version of a recording that is being made. `profile` is then called for
    * each request.
    */
   readonly growth?: ((version: number) => Promise<LiveState>) | undefined;

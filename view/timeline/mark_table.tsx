@@ -8,7 +8,7 @@ import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import { useQuery } from "../ui/use_query.ts";
 import { THREAD_COLORS } from "./time_canvas.ts";
 
-/** Marks with times from the first sample, and which of them the search and the choice of an event leave. */
+/** Marks with times since the first sample, and those that match the search and the chosen event. */
 export interface ShownMarks {
   readonly marks: Marks;
   /** In order of time, whatever is selected. */

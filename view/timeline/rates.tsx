@@ -89,7 +89,7 @@ function labelOf({ facts }: Pick<TracksProps, "facts">, event: number): string {
   return of === undefined ? "" : eventLabel(of);
 }
 
-/** Formats a rate: of a clock, the number of CPUs. */
+/** Formats a rate; for a clock, as the count of used CPUs. */
 function rateText({ facts }: Pick<TracksProps, "facts">, event: number, perNs: number): string {
   return facts.events[event]?.unit === "nanoseconds"
     ? `${perNs.toFixed(2)} CPUs`

@@ -51,7 +51,7 @@ export interface ViewState extends Shown {
   readonly fn: string;
   /** Whether the code of the function is shown beside other views. */
   readonly beside: boolean;
-  /** What shares of lines and instructions are of. */
+  /** The total of which lines and instructions show shares. */
   readonly share: "all" | "function";
   /** Path of functions to the box that fills the width of the flame graph. */
   readonly zoom: readonly number[];

@@ -115,9 +115,9 @@ export interface Calls {
   /** Counts of `perf stat record`; none of other recordings. */
   counts(): readonly StatSeries[] | undefined;
   profile(): ProfileFacts;
-  /** Waits for more than a version of a recording that is being made. */
+  /** Waits for a newer version of a recording that is being made. */
   wait(version: number): LiveState;
-  /** Reads what there is of it now. */
+  /** Reads the samples so far. */
   grow(): ProfileFacts;
   /** Keeps what is shown as the recording to compare with. */
   keep(): void;

@@ -31,7 +31,7 @@ export interface ViewSource {
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
   /** Reads the recording to compare with; `undefined` without a comparison. */
   readonly base: ((progress: (state: ProgressState) => void) => Promise<ViewProfile>) | undefined;
-  /** Waits for more than a version; missing if the recording is not being made. */
+  /** Waits for a newer version; missing if the recording is not being made. */
   readonly growth?: ((version: number) => Promise<LiveState>) | undefined;
   records(query: RecordQuery, from: number, count: number): Promise<RecordRows>;
   position(query: RecordQuery, number: number): Promise<number>;

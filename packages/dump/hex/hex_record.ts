@@ -119,7 +119,7 @@ export function hexRecordName(codec: AnyRecordCodec, batch: RecordBatch, i: numb
  * The runs of one record of a batch, as {@linkcode hexRuns} returns them, for callers that know the
  * record. Bytes are views of the batch.
  *
- * @param number Number of the record in the file.
+ * @param number Index of the record in the file.
  *
  * @example
  * ```ts

@@ -63,8 +63,8 @@ export interface PlanOf {
   readonly misc: number;
   readonly style: LineStyle;
   /**
-   * Name of a member that follows the sample's own, with which its line ends; `undefined` if the
-   * line is whole.
+   * Name of the first member that is added after the sample's own members; `undefined` if nothing
+   * is added, so that the line is complete.
    */
   readonly next: string | undefined;
   /** The whole stack that replaces call chains and stack copies. */

@@ -38,8 +38,8 @@ export interface RecordsOptions {
    */
   readonly order?: "file" | "time";
   /**
-   * Whether samples of tracepoints whose format is recorded have `fields`, an object of their
-   * fields: see `TracepointFields`.
+   * Whether a tracepoint's samples get a member `fields`, an object with the fields of the tracepoint
+   * (see `TracepointFields`). Requires that its format is recorded.
    */
   readonly fields?: boolean;
   /**

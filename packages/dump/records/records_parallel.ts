@@ -30,7 +30,7 @@ export interface WrittenRecords {
   readonly engine: Engine;
   /** Number of records. */
   readonly count: number;
-  /** Samples of tracepoints without `fields`, since their data end before. */
+  /** The count of tracepoint samples without `fields`, because their raw data is too short. */
   readonly cut: number;
 }
 

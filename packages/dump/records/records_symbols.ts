@@ -65,8 +65,8 @@ export interface MoreOptions {
 
 /**
  * Writes the members of a line that are not in the sample: the fields of a tracepoint, the thread's
- * name, and the symbols of its addresses. If symbols are looked up in files, lines wait until those
- * of a batch are looked up together.
+ * name, and the symbols of its addresses. If symbols are looked up in files, the lines of a batch
+ * wait until all symbols of the batch are looked up.
  */
 export class RecordMore {
   readonly #symbols: RecordSymbols | undefined;
@@ -103,13 +103,13 @@ export class RecordMore {
     this.#choice = choice;
   }
 
-  /** Name of the first member that it adds to an event's samples; `undefined` if there is none. */
+  /** Name of the first member that is added to an event's samples; `undefined` if none is added. */
   firstOf(event: number): "fields" | "comm" | undefined {
     if (this.#fields?.has(event) === true) return "fields";
     return this.#withComm ? "comm" : undefined;
   }
 
-  /** Samples of tracepoints whose data end before their fields do. */
+  /** The count of tracepoint samples whose raw data is shorter than their fields. */
   get cut(): number {
     return this.#fields?.damaged ?? 0;
   }
@@ -251,7 +251,7 @@ export class RecordMore {
     };
   }
 
-  /** Adds a waiting line. The places are copied, since the run reuses them. */
+  /** Adds a waiting line. The places are copied, since the `Run` is reused. */
   #wait(
     out: TextBuffer,
     places: SamplePlaces,

@@ -61,7 +61,7 @@ export type RecordsAbout =
 export interface RecordsPart {
   /** Number of lines. */
   readonly count: number;
-  /** Samples of tracepoints without fields, since their data end before. */
+  /** The count of tracepoint samples without fields, because their raw data is too short. */
   readonly cut: number;
   /** Names that its filters tested. */
   readonly asked: AskedNames | undefined;
@@ -116,7 +116,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   #left: number;
   /** Number of written lines. */
   count: number = 0;
-  /** Samples of tracepoints whose data end before their fields do, in other threads. */
+  /** The count of such samples in other threads. */
   #cutElsewhere = 0;
   #engine: Engine | undefined;
   /** The filters that another thread sent. */
@@ -242,7 +242,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     return { count: this.count, cut: this.cut, asked: this.#sent?.asked() };
   }
 
-  /** Samples of tracepoints without fields, since their data end before. */
+  /** The count of tracepoint samples without fields, because their raw data is too short. */
   get cut(): number {
     return (this.#more?.cut ?? 0) + this.#cutElsewhere;
   }

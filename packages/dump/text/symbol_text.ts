@@ -32,7 +32,7 @@ export class SymbolText {
     this.#littleEndian = littleEndian;
   }
 
-  /** Selects the next sample; the run has its places and call chain. */
+  /** Selects the next sample, whose places and call chain are in a row of the `Run`. */
   select(run: Run, row: number): void {
     this.#run = run;
     this.#row = row;

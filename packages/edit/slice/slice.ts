@@ -34,7 +34,7 @@ export interface SliceFilter {
   readonly tids?: ReadonlySet<number>;
   /** CPUs. AUX data of other CPUs is dropped, too. */
   readonly cpus?: ReadonlySet<number>;
-  /** Numbers of events in the attr table. */
+  /** Indices of events in the attr table. */
   readonly events?: ReadonlySet<number>;
   /** Keeps every n-th of the samples that meet the other conditions, beginning with the first. */
   readonly sampleEvery?: number;

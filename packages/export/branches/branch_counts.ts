@@ -13,11 +13,11 @@ import {
 /** Number of cached branches with the code after them, chosen to fit in a CPU's cache. */
 const SLOTS = 1 << 13;
 /**
- * Words of a cached branch: source, target, place of the next branch, number of the branch, number
- * of the trace.
+ * Words of a cached branch: source, target, place of the next branch, index of the branch, index of
+ * the trace.
  */
 const WORDS = 5;
-/** Words of a trace's pending counts: runs, timed runs, cycles. */
+/** Words of a trace's pending counts: executions, timed executions, cycles. */
 const SUMS = 4;
 
 /** Counts of one thread. */
@@ -32,20 +32,21 @@ export interface BranchPart {
   readonly taken: Float64Array<ArrayBuffer>;
   /** Number of mispredictions of each branch. */
   readonly mispredicted: Float64Array<ArrayBuffer>;
-  /** For each straight run of code, the branch that led to it. */
+  /** For each trace (see {@linkcode BranchCounts}), the index of the branch that led to it. */
   readonly before: Int32Array<ArrayBuffer>;
-  /** For each straight run of code, the place of its last instruction. */
+  /** For each trace, the place of its last instruction. */
   readonly until: Int32Array<ArrayBuffer>;
-  /** Number of runs of each trace. */
+  /** How often each trace was executed. */
   readonly ran: Float64Array<ArrayBuffer>;
-  /** Number of runs of each trace with known cycles. */
+  /** How often each trace was executed with known cycles. */
   readonly timed: Float64Array<ArrayBuffer>;
   /** Sum of these cycles. */
   readonly cycles: Float64Array<ArrayBuffer>;
 }
 
 /**
- * Counts branches, and the straight code (traces) between two of them. Branches come from branch
+ * Counts branches, and traces: straight code between two taken branches, in which all instructions
+ * are executed one after the other. (Not to be confused with the trace of Intel PT.) Branches come from branch
  * stacks (LBR and similar), as a consumer of the engine, or from an Intel PT trace
  * (`TraceBranches`). Memory grows with the executed code, not with the samples.
  *
@@ -80,9 +81,9 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
    * of `branches`) to a place (`items()`), the source of the next branch.
    */
   readonly traces: NodeTable = new NodeTable();
-  /** Number of runs of each trace. */
+  /** How often each trace was executed. */
   readonly ran: FloatColumn = new FloatColumn();
-  /** Number of runs of each trace with known cycles. */
+  /** How often each trace was executed with known cycles. */
   readonly timed: FloatColumn = new FloatColumn();
   /** Sum of these cycles. */
   readonly cycles: FloatColumn = new FloatColumn();
@@ -92,7 +93,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   /** Counts of traces since {@linkcode BranchCounts.finish}. */
   #sums = new Float64Array(SUMS << 10);
 
-  /** Counts the branches of a run. */
+  /** Counts the branches of a group of samples. */
   rows(run: Run): void {
     const { count, chosen, branchStart, branches, branchFlags } = run;
     const recent = this.#recent;
@@ -216,7 +217,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   /**
    * Counts a trace from the target of a branch to a place.
    *
-   * @param cycles Cycles of the run; 0 if unknown.
+   * @param cycles Cycles of this execution; 0 if unknown.
    */
   ranUntil(branch: number, place: number, cycles: number = 0): void {
     const trace = this.#trace(branch, place);

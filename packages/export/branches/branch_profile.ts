@@ -37,7 +37,7 @@ export interface BinaryBranches {
 /**
  * Selects the counts of one binary.
  *
- * @param isBinary Whether an object, by its number in `places`, is the binary.
+ * @param isBinary Whether an object, by its index in `places`, is the binary.
  */
 export function binaryBranches(
   counts: BranchCounts,

@@ -5,7 +5,7 @@ import { type BranchPlaces, linkedAddress } from "./branch_profile.ts";
 
 /** Number of samples at a place. */
 export interface PlaceSamples {
-  /** Number of the place. */
+  /** Index of the place. */
   readonly place: number;
   /** Number of samples. */
   readonly samples: number;
@@ -25,7 +25,7 @@ export interface BinarySamples {
 /**
  * Selects the samples of one binary.
  *
- * @param isBinary Whether an object, by its number in `places`, is the binary.
+ * @param isBinary Whether an object, by its index in `places`, is the binary.
  */
 export function binarySamples(
   counts: Iterable<PlaceSamples>,

@@ -55,7 +55,7 @@ export interface Annotation {
  * A sample counts once for a line, and once for a function called or inlined at the line, however
  * often these are in its stack. An inlined function counts for the line at which it is inlined.
  *
- * @param event Number of the event.
+ * @param event Index of the event.
  *
  * @example
  * ```ts
@@ -121,7 +121,7 @@ interface CollectedLine {
   readonly line: number;
   readonly self: AnnotatedCount;
   readonly total: AnnotatedCount;
-  /** By number of the function. */
+  /** By index of the function. */
   readonly calls: Map<number, AnnotatedCount>;
 }
 
@@ -208,7 +208,7 @@ export interface CodeCounts {
   readonly name: string;
   /** `false` if the name comes from an unverified file. */
   readonly verified?: false;
-  /** Number of the object in the profile. */
+  /** Index of the object in the profile. */
   readonly object: number;
   /** Samples taken at each address of the object. */
   readonly addresses: ReadonlyMap<number, AnnotatedCount>;
@@ -227,7 +227,7 @@ export type FunctionTest = (name: string, number: number) => boolean;
  * Samples of the functions with a name, by address. Inlined functions belong to the function around
  * them. A sample counts once for an address, however often the address is in its stack.
  *
- * @param event Number of the event.
+ * @param event Index of the event.
  *
  * @example
  * ```ts

@@ -2,21 +2,21 @@ import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { BranchCounts } from "../branches/branch_counts.ts";
 import type { BranchPlaces } from "../branches/branch_profile.ts";
 
-/** Code that ran from one taken branch to the next, in one object. */
+/** Straight code that was executed from the target of a taken branch to the next taken branch. */
 export interface CodeRun {
   /** Target of the branch before, as address in the object. */
   readonly from: number;
-  /** Address of the next branch, which ran too. */
+  /** Address of the branch at its end, which was executed too. */
   readonly to: number;
-  /** Number of runs. */
+  /** How often it was executed. */
   readonly count: number;
-  /** Number of runs with a number of cycles. */
+  /** How often it was executed with known cycles. */
   readonly timed: number;
   /** Sum of these cycles. */
   readonly cycles: number;
 }
 
-/** The traces in selected objects. `isWanted` gets the number of an object in `places`. */
+/** Returns the straight code in selected objects. `isWanted` gets an object's index in `places`. */
 export function codeRuns(
   { branches, traces, ran, timed, cycles }: BranchCounts,
   places: BranchPlaces,
@@ -44,9 +44,9 @@ export function codeRuns(
 
 /** Executions of an instruction. */
 export interface InsnRuns {
-  /** Number of the first instruction of the basic block. */
+  /** Index of the first instruction of the basic block. */
   readonly block: number;
-  /** Number of executions between the recorded branches. */
+  /** How often it was executed, according to the recorded branches. */
   readonly executions: number;
   /**
    * Mean number of cycles from the target of the previous branch up to this instruction, a taken
@@ -59,7 +59,7 @@ export interface InsnRuns {
 export interface BlockInsn {
   /** Address of the instruction. */
   readonly address: bigint;
-  /** Number of the instruction to which it may jump. */
+  /** Index of the instruction to which it may jump. */
   readonly jump?: number | undefined;
 }
 
@@ -104,7 +104,7 @@ export function insnRuns(
   }
   for (const run of runs) {
     const [from, to] = [numberAt.get(run.from), numberAt.get(run.to)];
-    // A run of other code, or one that does not fit this code.
+    // Other code, or a range that does not fit this code.
     if (from === undefined || to === undefined || to < from) continue;
     changes[from] = floatAt(changes, from) + run.count;
     changes[to + 1] = floatAt(changes, to + 1) - run.count;

@@ -6,7 +6,7 @@ import { codeRuns, insnRuns } from "./code_blocks.ts";
 
 const INSNS = [0x10n, 0x12n, 0x17n, 0x19n, 0x1en].map((address) => ({ address }));
 
-/** A run from one instruction of {@link INSNS} to another. */
+/** Straight code from one instruction of {@link INSNS} to another. */
 function run(from: number, to: number, count: number, timed = 0, cycles = 0) {
   return { from: 0x100 + from, to: 0x100 + to, count, timed, cycles };
 }

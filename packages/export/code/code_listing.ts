@@ -21,7 +21,7 @@ export interface ListedInsn {
   /** The function, then the functions inlined there, innermost last. */
   readonly frames: readonly ListedFrame[];
   /**
-   * Number of the instruction to which it may jump; `undefined` if the target is not in the
+   * Index of the instruction to which it may jump; `undefined` if the target is not in the
    * listing.
    */
   readonly jump?: number | undefined;

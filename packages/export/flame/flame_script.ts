@@ -1,6 +1,6 @@
 /**
  * The script of a picture: a click zooms, and a search highlights boxes and shows their share, as in
- * the pictures of FlameGraph. It reads the boxes from the picture, and does without a network.
+ * the pictures of FlameGraph. It reads the boxes from the picture, and sends no requests.
  */
 export const FLAME_SCRIPT = String.raw`(() => {
 const svg = document.currentScript.closest("svg");

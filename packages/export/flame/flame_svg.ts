@@ -28,7 +28,8 @@ const CHARACTER = 6.6;
 const LEAST = 0.1;
 
 /**
- * A flame graph as a picture. Where scripts run, as in a browser, a click zooms and Ctrl-F searches.
+ * A flame graph as a picture. In viewers that execute scripts, such as browsers, a click zooms and
+ * Ctrl-F searches.
  * Boxes narrower than a tenth of a pixel are not drawn.
  *
  * A box's title has the text of the page's tooltip.

@@ -4,7 +4,7 @@ import type { FlameData } from "./flame_data.ts";
 
 /** Selects the part of a {@linkcode FlameData} to draw, and the layout. */
 export interface FlameSelection {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
   /** Meaning of the widths. */
   readonly weight: "period" | "samples";

@@ -14,7 +14,7 @@ import {
 
 /** Options of {@linkcode folded}. Marks and roots are those of `stackcollapse-perf.pl`. */
 export interface FoldedOptions {
-  /** Number of the event; default 0. */
+  /** Index of the event; default 0. */
   readonly event?: number;
   /** Meaning of a line's number: sum of the periods, or number of samples. */
   readonly weight?: "period" | "samples";

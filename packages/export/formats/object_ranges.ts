@@ -1,7 +1,7 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import type { Profile } from "@perfdata/profile";
 
-/** Address ranges of the objects in a profile, by number of the object. */
+/** Address ranges of the objects in a profile, by index of the object. */
 export interface ObjectRanges {
   /** The first address; 0 for an object without addresses. */
   readonly start: Float64Array;

@@ -92,7 +92,7 @@ class Dictionary {
     return this.#attributes.number(JSON.stringify([name, value]), { key: this.text(name), value });
   }
 
-  /** The number of a stack; 0 for a sample without a stack. */
+  /** The index of a stack; 0 for a sample without a stack. */
   stack(stack: number): number {
     return stack < 0 ? 0 : met(this.#stackOf, this.#stacks, stack);
   }

@@ -37,9 +37,9 @@ async function hash(text: string): Promise<string> {
 
 /**
  * The Content-Security-Policy of a page: only its own script and style, given by hash, and workers
- * that it creates. A page that opens files may load scripts from where it is itself. Only a page from a server may request something, and only from that server.
+ * that it creates. A page that opens files may load scripts from its own folder. Only a page from a server may send requests, and only to that server.
  *
- * @param hasFiles Whether the worker is in files beside the page, too.
+ * @param hasFiles Whether the worker is also in files beside the page.
  */
 export async function contentSecurityPolicy(
   { style, script }: Pick<PageParts, "style" | "script">,
@@ -70,7 +70,7 @@ export async function pageText(
     readonly first?: string;
     /** Whether the server has a recording to compare with. */
     readonly compared?: boolean;
-    /** Whether the recording of the server is being made. */
+    /** Whether the server's recording is still being recorded. */
     readonly live?: boolean;
     /** File of the worker, relative to the page; by default, the worker is in the page. */
     readonly worker?: string;

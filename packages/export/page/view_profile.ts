@@ -67,9 +67,9 @@ export interface ViewProfile {
     readonly length: number;
     /** Innermost row of the stacks; -1 without a stack. */
     readonly stack: Int32Array;
-    /** Number of the event. */
+    /** Index of the event. */
     readonly event: Int32Array;
-    /** Number of the thread. */
+    /** Index of the thread. */
     readonly thread: Int32Array;
     /** Number of samples. */
     readonly count: Float64Array;
@@ -92,8 +92,8 @@ export interface ViewProfile {
    */
   readonly step?: number;
   /**
-   * Nanoseconds since {@linkcode ViewProfile.start} from which on samples have their own times, if
-   * only older ones are summed up by slice.
+   * If only older samples are summed up by slice: the time from which on samples have their own
+   * times, in ns since {@linkcode ViewProfile.start}.
    */
   readonly exactFrom?: number;
   /** Number of recordings that were summed up; default 1. */

@@ -31,7 +31,7 @@ import { type ClockTimes, timeOfDay } from "./time_of_day.ts";
 
 /** Options of {@linkcode script}. */
 export interface ScriptOptions {
-  /** Fields by number of the event. */
+  /** Fields by index of the event. */
   readonly fields: readonly ReadonlySet<ScriptField>[];
   /** Whether to print a sample, by its command and place (-1 without a place). */
   readonly keep?: (comm: string, place: number) => boolean;

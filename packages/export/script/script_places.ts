@@ -51,14 +51,14 @@ export class ScriptPlaces {
   readonly #wants: PlaceWants;
   /** Number of each place's function, plus one; 0 without a name. */
   #functions = new Int32Array(1 << 10);
-  /** Displayed names by number of the function. */
+  /** Displayed names by index of the function. */
   readonly #texts: (string | undefined)[] = [];
   readonly #dsos: string[] = [];
   readonly #shortNames: string[] = [];
   readonly #bases: { readonly hi: number; readonly lo: number }[] = [];
   readonly #pool = new TextPool();
   /**
-   * Numbers in the pool of the names and objects, by number of the function or object plus one; the
+   * Numbers in the pool of the names and objects, by index of the function or object plus one; the
    * first one is "[unknown]".
    */
   readonly #nameTexts: number[] = [this.#pooled("[unknown]")];
@@ -182,7 +182,7 @@ export class ScriptPlaces {
     return this.#texts[this.#function(place)] ?? "[unknown]";
   }
 
-  /** Number of the function at a place; -1 if it is unknown. */
+  /** Index of the function at a place; -1 if it is unknown. */
   #function(place: number): number {
     return (this.#functions[place] ?? 0) - 1;
   }

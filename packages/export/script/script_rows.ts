@@ -122,7 +122,7 @@ export class ScriptRows implements Consumer {
   readonly #eventCounts: number[] = [];
   readonly #needs: RowNeeds;
   readonly #shown: ShownRecords | undefined;
-  /** Thread names of printed records, by row of the current run. */
+  /** Thread names of printed records, by row of the current `Run`. */
   readonly #shownComms = new Map<number, number>();
   /** Number of records other than samples. */
   shown: number = 0;
@@ -167,7 +167,7 @@ export class ScriptRows implements Consumer {
     await this.traces?.learn();
   }
 
-  /** Stores the samples of a run. */
+  /** Stores the samples of a group of records. */
   rows(run: Run): void {
     const { count, type, chosen } = run;
     const reads = this.#reads as SampleReads;

@@ -130,7 +130,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     await this.samples.described();
   }
 
-  /** Stores the samples of a run. */
+  /** Stores the samples of a group of records. */
   rows(run: Run): void {
     this.samples.rows(run);
   }

@@ -11,7 +11,7 @@ import {
 
 /** Options of a {@linkcode CallTree}. */
 export interface CallTreeOptions {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
   /** `true`: the sampled functions first, then their callers. */
   readonly callers?: boolean;

@@ -20,7 +20,7 @@ export interface TreeTextOptions {
 
 /** A displayed node. */
 export interface ShownNode {
-  /** Number of the node in the tree. */
+  /** Index of the node in the tree. */
   readonly node: number;
   /** The nodes of the line: a path in which each has one child and no samples of its own. */
   readonly path: readonly number[];
@@ -245,9 +245,9 @@ export interface NestedNode {
 
 /** A row of {@linkcode treeRows}. */
 export interface TreeRow extends Omit<NestedNode, "children"> {
-  /** Number of the node, from 0. */
+  /** Index of the node, from 0. */
   readonly id: number;
-  /** Number of the node above; `null` at the top. */
+  /** Index of the node above; `null` at the top. */
   readonly parent: number | null;
   /** Number of nodes above it. */
   readonly depth: number;

@@ -10,7 +10,7 @@ Deno.test("turn: a timer that is due runs before the work continues", async () =
   assertEquals(ran, true);
 });
 
-Deno.test("nextTurn: messages that were sent before arrive", async () => {
+Deno.test("nextTurn: a message sent before the turn is received in it", async () => {
   const { port1, port2 } = new MessageChannel();
   const got: number[] = [];
   port1.onmessage = ({ data }) => void got.push(data);
@@ -23,7 +23,7 @@ Deno.test("nextTurn: messages that were sent before arrive", async () => {
   assertEquals(got, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-Deno.test("turn: waits for no timer, the shortest of which is 1 ms", async () => {
+Deno.test("turn: yields to the event loop without setTimeout", async () => {
   const { setTimeout } = globalThis;
   const refused = () => {
     throw new Error("a timer");

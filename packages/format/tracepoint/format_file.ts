@@ -45,7 +45,7 @@ export interface PrintFormat {
 export interface TracepointFormat {
   /** Name of the event. */
   readonly name: string;
-  /** Number of the event: `config` of its attr, and `common_type` of its raw data. */
+  /** Id of the event: `config` of its attr, and `common_type` of its raw data. */
   readonly id: number;
   /** Fields that all events share. */
   readonly common: readonly TracepointField[];

@@ -41,10 +41,10 @@ export class TracepointFields {
   }
 
   /**
-   * The JSON object of a sample's fields; `undefined` without a format, or if the data end before
-   * their fields do.
+   * The JSON object of a sample's fields; `undefined` without a format, or if the raw data is shorter
+   * than the fields.
    *
-   * @param id Number of the tracepoint: `config` of its attr.
+   * @param id Id of the tracepoint: `config` of its attr.
    * @param start Index of the raw data, after its size.
    */
   json(

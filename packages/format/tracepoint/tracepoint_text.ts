@@ -87,7 +87,7 @@ export class TracepointText {
   /**
    * Formats raw data as bytes that are valid until the next call.
    *
-   * @param id Number of the tracepoint: `config` of its attr.
+   * @param id Id of the tracepoint: `config` of its attr.
    * @param start Index of the raw data, after its size.
    */
   text(id: number, bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array {

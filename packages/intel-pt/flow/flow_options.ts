@@ -73,12 +73,12 @@ export interface FlowCounts {
   lostBranches: number;
   /** Packets with a target address: TIP, TIP.PGE and TIP.PGD. */
   addresses: number;
-  /** Instructions in a sample of the output. Counting all of them would take longer than finding them. */
+  /** Instructions in a part of the output (1 of 16 stretches): counting all of them would take longer than decoding. */
   insns: number;
-  /** Branches of TNT packets in that sample. */
+  /** Branches of TNT packets in that part. */
   insnBranches: number;
   /** Instructions that were followed and then taken back: they led into a loop without packets. */
   unsureInsns: number;
-  /** Number of errors by {@linkcode FlowError}. */
+  /** The count of errors of each {@linkcode FlowError}. */
   readonly errors: Float64Array;
 }

@@ -62,7 +62,7 @@ export interface CollectOptions {
   readonly parallelism?: ReadonlySet<number> | undefined;
   /** Filter of intervals, if times are counted. */
   readonly filter?: EngineOptions["filter"];
-  /** Numbers of the chosen events; all by default. */
+  /** Indices of the chosen events; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
   /**
    * Whether samples of threads outside of the filter are in the totals, as in perf; true by
@@ -135,9 +135,9 @@ export interface CollectedPart {
   readonly to: Int32Array<ArrayBuffer>;
   /** Other values of samples: `SampleDetails.part`. */
   readonly details: DetailsPart | undefined;
-  /** Totals by number of the event. */
+  /** Totals by index of the event. */
   readonly totals: readonly EventTotal[];
-  /** Largest period by number of the event. */
+  /** Largest period by index of the event. */
   readonly largest: readonly number[];
   /** Samples whose READ values are damaged or of an unknown event. */
   readonly leftOut: number;

@@ -1,4 +1,4 @@
-// Uses Deno's files: how a worker collects samples (see sample_collector.ts).
+// Uses Deno's file API. Collects samples in a worker (see sample_collector.ts).
 import { openSource } from "@perfdata/format/files";
 import type { Engine } from "@perfdata/session";
 import type { BlockService } from "@perfdata/session/workers";

@@ -1,4 +1,4 @@
-// Uses Deno's files: a worker that collects samples.
+// Uses Deno's file API. The module of a worker that collects samples.
 import { guardHeap } from "@perfdata/format/files";
 import { serveBlocks } from "@perfdata/session/workers";
 import { COLLECT_SERVICE } from "./collect_service.ts";

@@ -75,12 +75,12 @@ export class ProfileBuilder {
     this.#placeStart.push(0);
   }
 
-  /** Number of a thread. */
+  /** Index of a thread. */
   thread(pid: number, tid: number, comm: string): number {
     return this.#threads.add(pid, tid, comm);
   }
 
-  /** Number of an object. */
+  /** Index of an object. */
   object(object: ProfileObject): number {
     const key = JSON.stringify([object.path, object.buildId, object.name]);
     return intern(this.#objectNumbers, key, this.#objects, object);
@@ -104,7 +104,7 @@ export class ProfileBuilder {
   }
 
   /**
-   * Number of the stack of a place that was called from the stack `parent`, or -1 for an outermost
+   * Index of the stack of a place that was called from the stack `parent`, or -1 for an outermost
    * one.
    */
   stack(parent: number, place: number): number {

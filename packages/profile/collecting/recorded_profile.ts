@@ -92,7 +92,7 @@ export function profileColumns(options: ProfileOptions = {}): CollectOptions {
 }
 
 /**
- * The profile of collected samples, with names. To be called once after the run: the samples are
+ * The profile of collected samples, with names. To be called once after the pass: the samples are
  * moved, not copied.
  *
  * @param collector A collector with {@linkcode profileColumns}.

@@ -38,7 +38,7 @@ function timedRows({ samples, threads }: Awaited<ReturnType<typeof profiled>>): 
   ];
 }
 
-Deno.test("SampleCollector: samples that are alike are one row, with their number and periods", async () => {
+Deno.test("SampleCollector: equal samples become one row with their count and period", async () => {
   const made = await profiled({ samples: SAMPLES });
   // Addresses in the object are 0x1000 less than in memory; 0x9000 is unmapped.
   assertEquals(sampleLines(made).sort(), ["t7 0 2 15 10 20", "t8 0 1 1 0 20", "t8 0 1 2 30"]);
@@ -358,7 +358,7 @@ Deno.test("SampleCollector: the trust line names callers where nothing was mappe
   assertEquals((await trustOf({ samples: samples(21, [0x1010n, 0x9000n]) })).length, 2);
 });
 
-Deno.test("SampleCollector: the trust line names a sample that rules, and sums that are rounded", async () => {
+Deno.test("SampleCollector: the trust line reports a sample with most of the period, and rounded sums", async () => {
   const samples = Array.from({ length: 100 }, (_, i) => ({
     ...{ tid: 7, time: BigInt(i + 1), ips: [0x1010n] },
     period: i === 50 ? 2n ** 53n : 1n,

@@ -306,7 +306,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     this.#histogram.reset();
   }
 
-  /** Counts the samples of a run. */
+  /** Counts the samples of a group of records. */
   rows(run: Run): void {
     const reads = this.#reads;
     const comms = this.#comms;
@@ -447,7 +447,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     this.#leftOut += part.leftOut;
   }
 
-  /** The number of a context with the requested columns. */
+  /** The index of a context with the requested columns. */
   #context(
     run: Run,
     i: number,

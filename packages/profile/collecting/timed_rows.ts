@@ -98,8 +98,8 @@ export class TimedRows {
   /**
    * Adds the rows of a part.
    *
-   * @param contexts Numbers here of the part's contexts.
-   * @param nodes Numbers here of the part's nodes.
+   * @param contexts Indices in this thread of the part's contexts.
+   * @param nodes Indices in this thread of the part's nodes.
    */
   join(part: TimedPart, contexts: Int32Array, nodes: Int32Array): void {
     const { node, context, cpu, period, timeHi, timeLo } = part;

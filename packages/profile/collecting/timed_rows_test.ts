@@ -15,7 +15,7 @@ function* numbers(most: number): Generator<number, never, void> {
   }
 }
 
-Deno.test("rows are in the order of their times as a stable sort has them, each whole", () => {
+Deno.test("TimedRows: rows are sorted stably by time, with all of their columns", () => {
   let compared = 0;
   for (
     const [count, most, from] of [

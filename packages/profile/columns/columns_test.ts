@@ -14,7 +14,7 @@ import {
 } from "./profile.ts";
 import { ThreadTable } from "./thread_table.ts";
 
-Deno.test("IntColumn, FloatColumn: more values than there is room for give all of them", () => {
+Deno.test("IntColumn, FloatColumn: values beyond the first buffer are kept", () => {
   const ints = new IntColumn();
   const floats = new FloatColumn();
   for (let i = 0; i < 200; i++) {
@@ -28,7 +28,7 @@ Deno.test("IntColumn, FloatColumn: more values than there is room for give all o
   assertEquals([floats.length, floats.array()[1], floats.array()[199]], [200, 0.5, 102.5]);
 });
 
-Deno.test("NodeTable: many nodes keep their numbers, and find gives -1 for others", () => {
+Deno.test("NodeTable: many nodes keep their indices, and find gives -1 for unknown ones", () => {
   const nodes = new NodeTable();
   const count = 5000;
   for (let i = 0; i < count; i++) assertEquals(nodes.node(i % 7 === 0 ? -1 : i - 1, i), i);
@@ -43,7 +43,7 @@ Deno.test("NodeTable: many nodes keep their numbers, and find gives -1 for other
   ]);
 });
 
-Deno.test("FrameTable: equal functions and frames give equal numbers; object, kind, file and line tell them apart", () => {
+Deno.test("FrameTable: equal functions and frames have equal indices; another object, kind, file or line has its own", () => {
   const table = new FrameTable();
   const bare = table.frame(0, 0, "f");
   const line = table.frame(0, 0, "f", "a.c", 7);
@@ -74,7 +74,7 @@ Deno.test("FrameTable: equal functions and frames give equal numbers; object, ki
   assertEquals([...frames.line], [0, 7, 8, 7, 7, 0, 0, 7, 0]);
 });
 
-Deno.test("ThreadTable: process, thread and name tell threads apart; a name that is its number is none", () => {
+Deno.test("ThreadTable: another process, thread or name is another thread; a name equal to the tid is no name", () => {
   const threads = new ThreadTable();
   const all = [
     threads.add(7, 7, "main"),

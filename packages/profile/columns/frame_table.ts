@@ -31,7 +31,7 @@ export class FrameTable {
   readonly #bareFrames = new IntColumn();
 
   /**
-   * The number of a frame.
+   * Returns the index of a frame; adds it if it is new.
    *
    * @param kind `FUNCTION_KIND` bits
    * @param name the function; `""` if the code has no name
@@ -41,7 +41,7 @@ export class FrameTable {
     return this.at(this.named(object, kind, name), file, line);
   }
 
-  /** The number of the frame of a function at a line; 0 if unknown. */
+  /** Returns the index of the frame of a function at a line of a file; line 0 is an unknown line. */
   at(number: number, file: string | undefined, line: number): number {
     if (file === undefined && line === 0) {
       const bare = this.#bareFrames.array();
@@ -60,7 +60,7 @@ export class FrameTable {
     return intAt(this.#lineFrames.array(), at);
   }
 
-  /** The number of the function of a name in an object. */
+  /** Returns the index of the function with a name and kind in an object; adds it if it is new. */
   named(object: number, kind: number, name: string): number {
     const of = object * 16 + kind;
     let names = this.#functions.get(of);
@@ -71,8 +71,8 @@ export class FrameTable {
   }
 
   /**
-   * The number of the function of a symbol. Only symbols that are added one after the other are
-   * compared, as those of addresses in ascending order.
+   * Returns the index of a symbol's function. A symbol is only compared with the symbol before, so
+   * a caller has to pass the symbols of an object in order of address.
    */
   symbol(object: number, kind: number, symbol: SymbolInfo): number {
     const number = this.#lastSymbol;

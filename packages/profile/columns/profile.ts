@@ -229,7 +229,7 @@ export function unnamedCode(object: ProfileObject | undefined): string {
   return name.startsWith("[") ? name : `[${name}]`;
 }
 
-/** All {@linkcode functionName}s, by number of the function. */
+/** All {@linkcode functionName}s, by index of the function. */
 export function functionNames(profile: Profile): string[] {
   return profile.functions.name.map((_, number) => functionName(profile, number));
 }

@@ -33,7 +33,7 @@ export class ThreadTable implements Iterable<ProfileThread> {
   }
 
   /**
-   * The number of a thread; it is added if it is new.
+   * The index of a thread; it is added if it is new.
    *
    * @param pid Its process; -1 if unknown.
    * @param tid The thread; -1 if unknown.

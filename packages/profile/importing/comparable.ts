@@ -32,7 +32,7 @@ export function comparable(profiles: readonly Profile[], event: string): Compara
   return { profiles: made, events, byNameAlone };
 }
 
-/** The number of the event with most samples. */
+/** The index of the event with most samples. */
 function mainEvent(profile: Profile): number {
   const main = chooseEvent(profile)?.profile.events[0]?.name;
   return Math.max(0, profile.events.findIndex(({ name }) => name === main));

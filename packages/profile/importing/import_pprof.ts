@@ -74,7 +74,7 @@ export function valueEvents(
 /** Maximum number of types; a heap profile of Go has four. */
 const MOST_TYPES = 256;
 
-/** An object, with its number in the profile, and the level of its functions. */
+/** An object, with its index in the profile, and the level of its functions. */
 interface PprofObject {
   readonly object: ProfileObject | undefined;
   readonly number: number;

@@ -66,7 +66,7 @@ export class ImportedEvents {
   readonly list: ProfileEvent[] = [];
   readonly #numbers = new Map<string, number>();
 
-  /** The number of an event. */
+  /** The index of an event. */
   number(name: string): number {
     let number = this.#numbers.get(name);
     if (number === undefined) {

@@ -2,7 +2,7 @@ import { profileColumns, type ProfileOptions } from "../collecting/recorded_prof
 import { SampleCollector } from "../collecting/sample_collector.ts";
 import type { LiveProfile } from "./live_profile.ts";
 
-/** Number of samples from which on they are moved to the live profile. */
+/** The count of collected samples at which they are moved to the live profile. */
 const MANY = 1 << 12;
 
 /** Collects samples for a {@linkcode LiveProfile} while a recording is read. */

@@ -13,7 +13,7 @@ import { CodeNames } from "../names/code_names.ts";
 import { type NamedPlaces, shownPlaces } from "../names/profile_names.ts";
 import type { LiveColumns } from "./live_rows.ts";
 
-/** Names of places that are looked up while more places come. */
+/** Names of the places of a growing recording. Each place is looked up once. */
 export class LiveNames {
   readonly #places: Engine["places"];
   /** The functions of all profiles so far. */
@@ -48,8 +48,8 @@ export class LiveNames {
   }
 
   /**
-   * Whether another resolver may know more: it has symbols of an object that had none, or there is
-   * code of a JIT compiler, whose map grows.
+   * Whether another resolver may find more names: it has symbols of an object that had no symbols,
+   * or there is code of a JIT compiler, whose map grows.
    */
   async canNameMore(resolver: SymbolResolver): Promise<boolean> {
     for (const [number, outcome] of this.#lookUps.objects.entries()) {

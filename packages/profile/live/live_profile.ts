@@ -17,7 +17,7 @@ import type { SampleCollector } from "../collecting/sample_collector.ts";
 import { LiveNames } from "./live_names.ts";
 import { type LiveLimits, LiveRows } from "./live_rows.ts";
 
-/** Limits with which a profile needs some hundred MB at most. */
+/** Default limits: a live profile needs at most a few hundred MB. */
 export const LIVE_LIMITS: LiveLimits = {
   recent: 60e9,
   step: 1e9,
@@ -28,15 +28,15 @@ export const LIVE_LIMITS: LiveLimits = {
 
 /**
  * A profile that grows while a recording is made, in bounded memory: see `LiveRows`. Samples are
- * moved to it from collectors; any time, a {@linkcode Profile} can be made of it. Functions keep
- * their numbers from one profile to the next.
+ * moved to it from collectors, and it can return a {@linkcode Profile} at any time. Functions keep
+ * their indices from one profile to the next.
  */
 export class LiveProfile {
   readonly #limits: LiveLimits;
   readonly #rows: LiveRows;
   #threads = new ThreadTable();
   #stacks = new NodeTable();
-  /** The first collector; its engine has the places of all. */
+  /** The first collector. Places of later collectors are added to its engine. */
   #first: SampleCollector | undefined;
   #names: LiveNames | undefined;
   #epoch = 0n;
@@ -86,7 +86,7 @@ export class LiveProfile {
     this.#bound();
   }
 
-  /** Numbers here of the stacks of an engine. */
+  /** Index in the live profile of each stack of an engine. */
   #stackNumbers({ stacks, places }: Engine): (stack: number) => number {
     const placeOf = this.#placeNumbers(places);
     const numbers = new Int32Array(stacks.count).fill(-1);
@@ -106,7 +106,7 @@ export class LiveProfile {
     };
   }
 
-  /** Numbers here of the places of an engine: the same for the first engine. */
+  /** Index in the live profile of each place of an engine; unchanged for the first engine. */
   #placeNumbers(places: Engine["places"]): (place: number) => number {
     const own = (this.#first as SampleCollector).engine.places;
     if (places === own) return (place) => place;
@@ -116,7 +116,7 @@ export class LiveProfile {
     return (place) => intAt(numbers, place);
   }
 
-  /** Drops stacks and threads that no sample has, if there are too many. */
+  /** If there are too many stacks or threads, drops those without samples. */
   #bound(): void {
     const { stacks, threads } = this.#limits;
     if (this.#threads.length > threads) this.#joinThreads();
@@ -144,7 +144,7 @@ export class LiveProfile {
     this.#rows.eachPart(({ stack }) => renumber(stack, (of) => of < 0 ? -1 : intAt(numbers, of)));
   }
 
-  /** Joins the threads of a command of which there are sums only. */
+  /** Joins all threads of one command whose samples are only kept as sums. */
   #joinThreads(): void {
     const before = this.#threads;
     const kept = new ThreadTable();
@@ -158,7 +158,7 @@ export class LiveProfile {
     this.#threads = kept;
   }
 
-  /** Looks up the places that were not looked up before. */
+  /** Looks up the names of places that were added since the last call. */
   async name(resolver: SymbolResolver): Promise<void> {
     if (this.#first === undefined) return;
     this.#names ??= new LiveNames(this.#first.engine.places, resolver);
@@ -166,9 +166,10 @@ export class LiveProfile {
   }
 
   /**
-   * Looks up all places again if a new resolver may know more of them.
+   * Looks up all places again if a new resolver may find more names.
    *
-   * @param isEnd Whether build ids may have come at the end of a stream: look up in any case.
+   * @param isEnd Whether the stream has ended. Build ids may come at its end, so all places are
+   * looked up again in any case.
    */
   async nameAgain(resolver: SymbolResolver, isEnd: boolean = false): Promise<void> {
     const names = this.#names;
@@ -176,7 +177,7 @@ export class LiveProfile {
     if (isEnd || await names.canNameMore(resolver)) await names.again(resolver);
   }
 
-  /** The profile so far, with the names that were looked up. */
+  /** Returns a profile of the samples so far, with the names found so far. */
   profile(title: string): Profile | undefined {
     const collector = this.#first;
     const names = this.#names;

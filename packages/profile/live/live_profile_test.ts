@@ -47,7 +47,7 @@ async function made(live: LiveProfile, names?: SmallNames): Promise<Profile> {
   return profile;
 }
 
-Deno.test("LiveProfile: recent samples are those of a profile that is made at the end", async () => {
+Deno.test("LiveProfile: recent samples equal those of a profile of the whole recording", async () => {
   const live = new LiveProfile();
   await read(live, { samples: SAMPLES });
   const profile = await made(live, NAMES);
@@ -61,7 +61,7 @@ Deno.test("LiveProfile: recent samples are those of a profile that is made at th
   ]);
 });
 
-Deno.test("LiveProfile: a collector that is emptied while it reads gives each sample once", async () => {
+Deno.test("LiveProfile: samples that are moved while the collector reads are in the profile once", async () => {
   const live = new LiveProfile();
   const shown: number[] = [];
   const collector = new class extends LiveCollector {
@@ -76,7 +76,7 @@ Deno.test("LiveProfile: a collector that is emptied while it reads gives each sa
   assert(shown.length > 0);
 });
 
-Deno.test("LiveProfile: functions keep their numbers when more samples and names come", async () => {
+Deno.test("LiveProfile.profile: functions keep their indices after samples and names are added", async () => {
   const live = new LiveProfile();
   await read(live, { samples: SAMPLES.slice(0, 2) });
   const before = functionNames(await made(live));
@@ -87,14 +87,14 @@ Deno.test("LiveProfile: functions keep their numbers when more samples and names
   assertEquals(totals(after), [{ samples: 4, period: 18 }]);
 });
 
-Deno.test("LiveProfile: the same code in two recordings is one stack", async () => {
+Deno.test("LiveProfile: equal stacks of two recordings become one stack", async () => {
   const live = new LiveProfile();
   for (const samples of [SAMPLES.slice(0, 1), SAMPLES.slice(2, 3)]) await read(live, { samples });
   const { stacks, threads, samples } = await made(live);
   assertEquals([stacks.place.length, threads.length, [...samples.stack]], [2, 1, [1, 1]]);
 });
 
-Deno.test("LiveProfile: too many threads become their commands in old samples only", async () => {
+Deno.test("LiveProfile: above the limit of threads, old samples have the command only, recent ones the thread", async () => {
   const live = new LiveProfile({ ...LIVE_LIMITS, recent: 150, step: 100, threads: 1 });
   const first: Small = { samples: SAMPLES.slice(0, 2) };
   await read(live, first);
@@ -109,7 +109,7 @@ Deno.test("LiveProfile: too many threads become their commands in old samples on
   }]);
 });
 
-Deno.test("LiveProfile: stacks that only forgotten samples have are dropped", async () => {
+Deno.test("LiveProfile: stacks without samples, after old samples are forgotten, are dropped", async () => {
   const live = new LiveProfile({ ...LIVE_LIMITS, recent: 5, step: 1, rows: 8, stacks: 12 });
   for (let i = 0n; i < 60n; i++) {
     const ips = [0x1000n + i * 8n, 0x1ff0n];
@@ -122,7 +122,7 @@ Deno.test("LiveProfile: stacks that only forgotten samples have are dropped", as
   assert(held > 4 && held < 20 && (span?.[0] ?? 0) > 130);
 });
 
-Deno.test("LiveProfile: names that turn up later are found by a new resolver", async () => {
+Deno.test("LiveProfile: a new resolver gives names to places that had none", async () => {
   const live = new LiveProfile();
   const jit: Small = { samples: SAMPLES.slice(0, 1), maps: [{ path: "//anon", at: 0x1000n }] };
   await read(live, jit);

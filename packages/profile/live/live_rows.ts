@@ -9,11 +9,11 @@ export interface LiveLimits {
   readonly recent: number;
   /** Nanoseconds of the first slices. */
   readonly step: number;
-  /** Most samples with their own times, and most rows of sums. */
+  /** Maximum count of samples with their own times, and of rows with sums. */
   readonly rows: number;
-  /** Most stacks. */
+  /** Maximum count of stacks. */
   readonly stacks: number;
-  /** Most threads; older ones are then shown as commands. */
+  /** Maximum count of threads. Beyond it, old samples have their command instead of a thread. */
   readonly threads: number;
 }
 
@@ -29,7 +29,7 @@ export interface LiveColumns {
   readonly time: Float64Array;
 }
 
-/** Most slices of time; with more, slices become longer. */
+/** Maximum count of time slices; if there are more, slices become longer. */
 const SLICES = 64;
 
 /**
@@ -93,9 +93,9 @@ export class LiveRows {
     const { rows } = this.#limits;
     this.#sums = joined([this.#sums, summed(joined(old), this.step)]);
     if (this.#sums.time.length <= rows) return;
-    // A slice that was summed up in parts has several rows for what is alike.
+    // A slice that was summed up in parts has several rows for equal samples.
     this.#sums = summed(this.#sums, this.step);
-    // With room for more, so that this is rare.
+    // Sums up to 3/4 of the limit, so that this is rarely necessary.
     while (this.#sums.time.length > rows * 3 / 4) {
       const { time } = this.#sums;
       if (floatAt(time, time.length - 1) - floatAt(time, 0) < SLICES * this.step) {
@@ -188,7 +188,7 @@ function joined(parts: readonly LiveColumns[]): LiveColumns {
   );
 }
 
-/** Sums rows that are alike in slices of time. */
+/** Sums the rows of each time slice that have the same stack, thread, event and CPU. */
 function summed(
   { stack, event, thread, cpu, count, period, time }: LiveColumns,
   step: number,

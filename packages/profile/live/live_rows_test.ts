@@ -26,7 +26,7 @@ function lines({ time, stack, count, period }: LiveColumns): number[][] {
   );
 }
 
-Deno.test("LiveRows: samples older than the recent ones become sums of a slice, with its start", () => {
+Deno.test("LiveRows: samples older than the recent period become sums at the start of their slice", () => {
   const rows = new LiveRows(LIMITS);
   rows.add(part([[11, 1], [12, 2], [15, 1], [21, 1]]));
   assertEquals(rows.until, -Infinity);
@@ -47,7 +47,7 @@ Deno.test("LiveRows: more samples than the limit become sums before they are old
   assertEquals(lines(rows.columns()), [[10, 1, 2, 6], [13, 1, 1, 3], [14, 1, 1, 3]]);
 });
 
-Deno.test("LiveRows: samples that come late are in order of time", () => {
+Deno.test("LiveRows: samples that are added late are sorted by time", () => {
   const rows = new LiveRows(LIMITS);
   rows.add(part([[11, 1], [19, 1]]));
   rows.add(part([[15, 2]]));
@@ -72,7 +72,7 @@ Deno.test("LiveRows: with more different stacks than the limit, the oldest sampl
   const { count, time } = rows.columns();
   assertEquals(rows.forgotten + count.length, 5000);
   assert(rows.forgotten > 0 && count.length <= 200);
-  // What is held begins where it says.
+  // The held samples begin at `heldFrom`.
   assert(floatAt(time, 0) >= (rows.heldFrom ?? Infinity));
   assert(floatAt(time, 0) < (rows.heldFrom ?? 0) + rows.step);
   assertEquals(floatAt(time, time.length - 1), 4999);

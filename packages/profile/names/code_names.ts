@@ -15,8 +15,8 @@ import { FrameTable } from "../columns/frame_table.ts";
 import { FUNCTION_KIND, type FunctionColumns, type Profile } from "../columns/profile.ts";
 
 /**
- * Names of places: of a recording, or of a {@linkcode Profile}. A function is one of an object and
- * a range there, or a name that only debug information has.
+ * Names of the places of a recording, or of a {@linkcode Profile}. A function is a range in an
+ * object, or a name from debug information that has no symbol.
  */
 export type NamedCode = Pick<Profile, "frames" | "files"> & {
   /** The functions. Names of symbols are mangled in a recording, and displayed ones in a profile. */
@@ -65,7 +65,7 @@ export function functionAt({ places, frames, functions }: NamedCode, place: numb
   return functions.name[number] === "" ? -1 : number;
 }
 
-/** Whether the name of a function is from a file of which nothing proves that it is the one that ran. */
+/** Whether a function's name is from a file that may be another one than the recorded one. */
 export function isUnverified({ functions }: NamedCode, number: number): boolean {
   return (byteAt(functions.kind, number) & FUNCTION_KIND.UNVERIFIED) !== 0;
 }
@@ -115,7 +115,7 @@ export class CodeNames {
     return this.#places.objects[object]?.kind === "jit" ? FUNCTION_KIND.JIT : FUNCTION_KIND.USER;
   }
 
-  /** The outermost function has the name of its symbol, which debug information may call otherwise. */
+  /** Names the outermost function by its symbol, even if debug information has another name. */
   #addFrames(object: number, kind: number, found: Resolution | undefined): void {
     const { table } = this;
     const frames = found?.frames ?? [];
@@ -142,7 +142,7 @@ export class CodeNames {
     return place < 0 ? 0 : this.#count[place] ?? 0;
   }
 
-  /** A frame of a place, by its number from the innermost on. */
+  /** The frame at a level of a place; 0 is the innermost one. */
   frame(place: number, number: number): number {
     return this.#frames.at(intAt(this.#start, place) + number);
   }

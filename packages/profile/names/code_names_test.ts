@@ -77,7 +77,7 @@ Deno.test("nameCode: addresses of a symbol are one function of its name; lines a
   assertEquals(nothing, [-1, undefined, undefined, undefined, undefined, " undefined:0"]);
   assertEquals(other?.slice(1), ["work.part.0", 0x200, 0x240, false, "work.part.0 undefined:0"]);
   assertEquals(new Set([first?.[0], ghost?.[0], other?.[0]]).size, 3);
-  // It was not looked up.
+  // A place that was not looked up.
   assertEquals(unmapped, [-1, undefined, undefined, undefined, undefined, ""]);
   assertEquals([trust.resolved.addresses, trust.all.addresses], [5, 7]);
 });

@@ -24,8 +24,8 @@ export type NamedPlaces =
   & { readonly trust: SymbolTrust };
 
 /**
- * Looks up the places of an engine, each once, and creates functions and frames for them. Functions
- * of one name in an object are one.
+ * Looks up the places of an engine, each once, and creates functions and frames for them. Equal
+ * names in an object are one function.
  *
  * @param samples The weights of places in the report of trust.
  */
@@ -55,11 +55,11 @@ export async function namePlaces(
 }
 
 /**
- * The columns of a profile for named places. A place that was met and has no name gets a frame
- * without one.
+ * The columns of a profile for named places. A place of a stack that has no name gets a
+ * frame without a name.
  *
- * @param shown The functions of earlier profiles, which keep their numbers; and what makes names
- * readable.
+ * @param shown `table`: the functions of earlier profiles, which keep their indices. `show`: the
+ * demangler.
  */
 export function shownPlaces(
   places: NameablePlaces & Pick<Engine["places"], "cpumode">,

@@ -1,5 +1,5 @@
 /**
- * Names without the parts that differ between runs of one program, so that recordings can be compared.
+ * Names without the parts that differ between two executions of one program, so that recordings can be compared.
  *
  * @module
  */
@@ -16,7 +16,7 @@ const JIT_OBJECTS: readonly RegExp[] = [
 ];
 
 /**
- * The name of an object (its short name or path) without process, thread or number of the run.
+ * The name of an object (its short name or path) without ids of one execution: process, thread, number.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export function runObject(name: string): string {
   return /^\[stack:\d+\]$/.test(name) ? "[stack]" : name;
 }
 
-/** Parts of function names that differ between runs, and their replacements. */
+/** Parts of function names that differ between executions, and their replacements. */
 const RUN_PARTS: readonly (readonly [RegExp, string])[] = [
   // Hidden classes of Java have an address (before JDK 15, a hash), and lambdas a number.
   [/\/0x[0-9a-f]{8,}/g, ""],
@@ -57,7 +57,7 @@ const RUN_PARTS: readonly (readonly [RegExp, string])[] = [
 const MARKS = /[$/@]|Accessor|proxy|lambda_method| at 0x/;
 
 /**
- * The name of a function without addresses and numbers of the run.
+ * The name of a function without the addresses and numbers that differ between executions.
  *
  * @example
  * ```ts

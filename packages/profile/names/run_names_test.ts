@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { runFunction, runObject } from "./run_names.ts";
 
-/** Names of one function or object in two runs, and the common name. */
+/** Names of one function or object in two executions of a program, and the common name. */
 type Pair = readonly [string, string, string];
 
 Deno.test("runObject: objects of JIT compilers in two runs get one name, others stay", () => {

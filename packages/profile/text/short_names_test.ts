@@ -17,7 +17,7 @@ const NAME = fc.oneof(
   fc.string({ maxLength: 40 }),
 );
 
-Deno.test("a name fits, and stays as it is where it does", () => {
+Deno.test("shortName: any name fits the room, and a name that fits is unchanged", () => {
   let shortened = 0;
   fc.assert(
     fc.property(NAME, fc.integer({ min: 1, max: 60 }), (name, room) => {
@@ -31,7 +31,7 @@ Deno.test("a name fits, and stays as it is where it does", () => {
   assert(shortened > 500, `${shortened}`);
 });
 
-Deno.test("no two names look the same, and the same name looks the same", () => {
+Deno.test("shortNames: different names get different texts, equal names equal ones", () => {
   let told = 0;
   fc.assert(
     fc.property(
@@ -54,7 +54,7 @@ Deno.test("no two names look the same, and the same name looks the same", () => 
   assert(told > 50, `${told}`);
 });
 
-Deno.test("what says least of a name goes first, in each language", () => {
+Deno.test("shortName: in each language, the least telling parts are left out first", () => {
   for (
     const [name, room, wanted] of [
       [

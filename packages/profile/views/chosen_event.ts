@@ -11,7 +11,7 @@ export interface ChosenEvent {
    * first.
    */
   readonly profile: Profile;
-  /** Number of the event in it. */
+  /** Index of the event in it. */
   readonly event: number;
 }
 
@@ -92,7 +92,7 @@ function withPmus(
 
 /** Events with one event for each that was recorded for several PMUs. */
 export interface JoinedEvents {
-  /** Number of the first event of the group, by number of the event. */
+  /** Index of the first event of the group, by index of the event. */
   readonly first: Int32Array;
   /** The events by number. The first event of a group has the group's name and PMUs. */
   readonly events: readonly ProfileEvent[];

@@ -93,7 +93,7 @@ Deno.test("PtCalls: recursive calls nest; the time of both is counted once, that
   assertEquals([sink.sums.insns, Math.round(sink.sums.time)], [8, 2604 - 372]);
 });
 
-Deno.test("PtCalls: a part of the time has the calls and returns in it, with their whole durations", async () => {
+Deno.test("PtCalls: a time filter keeps the calls and returns in it, with their whole durations", async () => {
   const { calls, sums, tree, timeline } = await all(RECURSION, { from: 744, to: 1488 });
   assertEquals(calls, [
     "call 10 7/0 1 744",
@@ -118,7 +118,7 @@ Deno.test("PtCalls: a part of the time has the calls and returns in it, with the
   assertEquals((await all(RECURSION, { tids: [7, 8] })).calls.length, 6);
 });
 
-Deno.test("PtCalls: a jump to where a call returns ends all calls since, without returns", async () => {
+Deno.test("PtCalls: a jump to a return address ends that call and all inside it, without returns", async () => {
   // 1010 calls 1015, which jumps to 1005: longjmp.
   const { calls, sums, tree } = await all(
     trace(
@@ -145,7 +145,7 @@ Deno.test("PtCalls: a jump to where a call returns ends all calls since, without
   ]);
 });
 
-Deno.test("PtCalls: a jump to another function counts for the one that was called", async () => {
+Deno.test("PtCalls: after a tail call, time and instructions count for the called function", async () => {
   // 1015 jumps to 1013, which returns to 1012.
   const { calls, tree } = await all(trace(
     ip("TIP", 0x1015n),
@@ -167,7 +167,7 @@ Deno.test("PtCalls: a jump to another function counts for the one that was calle
   assertEquals(tree[2], "7: 0;10;15 3 744");
 });
 
-Deno.test("PtCalls: a system call that goes on after itself is no call; at another address, a signal handler is one", async () => {
+Deno.test("PtCalls: a system call is no call if it continues after itself; a signal handler is one", async () => {
   const back = await all(trace(
     ip("TIP", 0x1017n),
     ip("TIP.PGD"),
@@ -235,7 +235,7 @@ Deno.test("PtCalls: a system call that goes on after itself is no call; at anoth
   ]);
 });
 
-Deno.test("PtCalls: an interrupt is a call of where it leads, from the instruction that was not executed", async () => {
+Deno.test("PtCalls: an interrupt is a call of its handler, from the instruction that was not executed", async () => {
   // Interrupted at 1010, to 1015, which jumps back to 1010. That is no return, since it is a jump;
   // 1010 calls 1013.
   const { calls, tree } = await all(trace(
@@ -261,7 +261,7 @@ Deno.test("PtCalls: an interrupt is a call of where it leads, from the instructi
   assertEquals(tree[1], "7: 0;10 0 0");
 });
 
-Deno.test("PtCalls: tracing that ends by an event and begins again at the same address changes no calls", async () => {
+Deno.test("PtCalls: a pause of tracing that resumes at the same address changes no calls", async () => {
   const { calls, sums } = await all(trace(
     ip("FUP", 0x1010n),
     ip("TIP.PGD"),
@@ -298,7 +298,7 @@ Deno.test("PtCalls: after lost packets, calls that were open stay open", async (
   assertEquals(calls, ["call 10 7/0 0 372", "return 10 7/0 0 1488 1116 4"]);
 });
 
-Deno.test("PtCalls: core clocks of calls are those up to their returns, of places those of their instructions", async () => {
+Deno.test("PtCalls: a call has the core clocks up to its return, a place those of its own instructions", async () => {
   const cyc = (cycles: bigint): Packet => ({ type: "CYC", cycles });
   const { calls, sums } = await all(trace(
     cyc(10n),
@@ -377,7 +377,7 @@ const THREADS: Small = {
   ],
 };
 
-Deno.test("PtCalls: each thread has its own calls, which go on on another CPU", async () => {
+Deno.test("PtCalls: each thread has its own calls, which continue on another CPU", async () => {
   const { calls, tree, sums } = await all(THREADS);
   assertEquals(calls.filter((line) => line.includes(" 7/")), [
     "call 10 7/0 0 372",

@@ -40,7 +40,7 @@ function stats(latency: LatencyTable, row: number): unknown[] {
   ];
 }
 
-Deno.test("CallLog: a recursion is a part of the call around it, in each thread", () => {
+Deno.test("CallLog: a recursive call counts, but its time and instructions are only in the outer call", () => {
   for (const late of [false, true]) {
     let isKnown = !late;
     const { latency, log: calls } = log(() => isKnown);
@@ -68,7 +68,7 @@ Deno.test("CallLog: a recursion is a part of the call around it, in each thread"
   }
 });
 
-Deno.test("CallLog: calls after the first unknown place wait until they are settled, in their order", () => {
+Deno.test("CallLog.settle: calls after one of an unknown place are counted when the place is known, in order", () => {
   const known = new Set([1]);
   const latency = new LatencyTable();
   const rows = { resolve: () => {}, of: (place: number) => known.has(place) ? place : undefined };
@@ -90,7 +90,7 @@ Deno.test("CallLog: calls after the first unknown place wait until they are sett
   assertEquals(calls.isOpen(thread, 1), false);
 });
 
-Deno.test("CallLog: more calls than there is room for, with rows beyond it, are all counted", () => {
+Deno.test("CallLog: more calls and rows than the first buffers hold are all counted", () => {
   let isKnown = false;
   const { latency, log: calls } = log(() => isKnown);
   const thread = calls.thread(7);
@@ -105,7 +105,7 @@ Deno.test("CallLog: more calls than there is room for, with rows beyond it, are 
   assertEquals(latency.of(10)?.calls, 1);
 });
 
-Deno.test("CallLog: the time of a call is that in the part that counts; calls that do not count add none", () => {
+Deno.test("CallLog: with a time filter, a call has its time within the filter; excluded calls have none", () => {
   const { latency, log: calls } = log(() => true, 100, 200);
   const thread = calls.thread(7);
   const one = (since: number, end: number, counts = true) => {
@@ -127,7 +127,7 @@ Deno.test("CallLog: the time of a call is that in the part that counts; calls th
   assertEquals(ended(1, 0, 0).duration, 0);
 });
 
-Deno.test("CallLog: handing a thread over closes its calls, and keeps their sums under the number given", () => {
+Deno.test("CallLog.handOver: it closes the thread's calls, and keeps their sums under the given owner", () => {
   for (const late of [false, true]) {
     let isKnown = !late;
     const own = new OwnSums();
@@ -150,7 +150,7 @@ Deno.test("CallLog: handing a thread over closes its calls, and keeps their sums
   }
 });
 
-Deno.test("OwnSums: sums of one owner add up, and those of the next owner begin at 0", () => {
+Deno.test("OwnSums.end: sums of a row add up until end(owner), then begin at 0 for the next owner", () => {
   const own = new OwnSums();
   own.addOwn(500, 10, 1);
   own.addOwn(2, 3, 4);
@@ -168,7 +168,7 @@ Deno.test("OwnSums: sums of one owner add up, and those of the next owner begin 
   assertEquals([words.length, [...words.subarray(-4)]], [400, [99, 99, 99, 1]]);
 });
 
-Deno.test("CallEvents: take and join give rows a thread, CPU and depth; drop forgets the first", () => {
+Deno.test("CallEvents: join adds the taken rows with thread, CPU and depth; drop removes the first rows", () => {
   const events = new CallEvents();
   for (let i = 0; i < 600; i++) {
     const row = events.add(i % 3, 7, 1, i % 5, i, 10 * i);
@@ -202,7 +202,7 @@ Deno.test("CallEvents: take and join give rows a thread, CPU and depth; drop for
   assertEquals([other.count, row(0)], [1, [1, 2, 3, 4, 5, 6, -1, 0, 0]]);
 });
 
-Deno.test("CallEvents: core clocks are handed out if any row has them", () => {
+Deno.test("CallEvents.take: the part has core clocks if any row has them", () => {
   const events = new CallEvents();
   events.add(1, 7, 0, 0, 0, 1);
   events.cycles[events.add(1, 7, 0, 0, 0, 2)] = 5;
@@ -213,7 +213,7 @@ Deno.test("CallEvents: core clocks are handed out if any row has them", () => {
   assertEquals([other.count, other.cycles[0], other.time[0]], [1, 5, 2]);
 });
 
-Deno.test("CallStack: returns end the innermost frame that returns there, and those that are inside of it", () => {
+Deno.test("CallStack.returnsTo: it counts the frames up to the innermost one that returns to the address", () => {
   const stack = new CallStack(7, 3);
   assertEquals([stack.tid, stack.number, stack.returnsTo(1, 0)], [7, 3, 0]);
   for (let i = 0; i < 100; i++) {
@@ -233,7 +233,7 @@ Deno.test("CallStack: returns end the innermost frame that returns there, and th
   assertEquals([stack.returnLow[0], stack.since[1], stack.sinceCycles[4]], [5, 6, 27]);
 });
 
-Deno.test("CallStack: a return is looked for in the innermost 4096 frames", () => {
+Deno.test("CallStack.returnsTo: only the innermost 4096 frames are searched", () => {
   const stack = new CallStack(7, 0);
   for (let i = 0; i < 4095; i++) stack.push(i, i, 0, 0);
   assertEquals([stack.isOpenBelow, stack.returnsTo(0, 0)], [true, 4095]);
@@ -243,7 +243,7 @@ Deno.test("CallStack: a return is looked for in the innermost 4096 frames", () =
   assertEquals([stack.returnsTo(0, 0), stack.returnsTo(1, 0)], [0, 4096]);
 });
 
-Deno.test("CallStack: depths of sites are forgotten with the calls; a restart knows nothing of what came before", () => {
+Deno.test("CallStack: empty() forgets calls and depths of call sites; restart() also pending state and counts", () => {
   const stack = new CallStack(7, 0);
   assertEquals([stack.depthOf(0), stack.depthOf(9)], [-1, -1]);
   stack.noteSite(9, 4);
@@ -264,7 +264,7 @@ Deno.test("CallStack: depths of sites are forgotten with the calls; a restart kn
   assertEquals([pending, resumes], [PENDING.UNKNOWN, RESUMES.UNKNOWN]);
 });
 
-Deno.test("CallOps: operations are read in their order, with rows of calls before those that come after them", () => {
+Deno.test("CallOpReader: it reads operations in order, each after the rows of the calls before it", () => {
   const events = { count: 0 };
   const ops = new CallOps(events);
   const stack = new CallStack(7, 0);
@@ -310,7 +310,7 @@ Deno.test("CallOps: operations are read in their order, with rows of calls befor
 
 const { BRANCH, CALL, RETURN, TRACE_BEGIN, TRACE_END } = IP_FLAG;
 
-Deno.test("CallDepth: calls push the address after them, returns and begins of tracing end calls that return there", () => {
+Deno.test("CallDepth: a call pushes its return address; a return there, or tracing that begins there, ends it", () => {
   const calls = new CallDepth();
   const branch = (flags: number, from: number, to: number, size = 5) => {
     calls.branch(BRANCH | flags, from, 0, size, to, 0);
@@ -335,7 +335,7 @@ Deno.test("CallDepth: calls push the address after them, returns and begins of t
   assertEquals([calls.depth, calls.count], [0, 0]);
 });
 
-Deno.test("CallDepth: calls that left the traced code end when tracing begins again", () => {
+Deno.test("CallDepth: a call to untraced code ends when tracing begins again", () => {
   const calls = new CallDepth();
   const branch = (flags: number, from: number, to: number) => {
     calls.branch(BRANCH | flags, from, 0, 2, to, 0);
@@ -352,7 +352,7 @@ Deno.test("CallDepth: calls that left the traced code end when tracing begins ag
   assertEquals(branch(TRACE_BEGIN, 0, 0x2002), 1);
 });
 
-Deno.test("CallDepth: addresses carry into their upper half, and both halves are compared", () => {
+Deno.test("CallDepth: return addresses carry into the upper half, and both halves are compared", () => {
   const calls = new CallDepth();
   calls.branch(BRANCH | CALL, 0xffff_fffe | 0, 4, 5, 0x10, 0);
   assertEquals([calls.low[0], calls.high[0]], [3, 5]);
@@ -369,7 +369,7 @@ Deno.test("CallDepth: addresses carry into their upper half, and both halves are
   assertEquals([calls.count, calls.low[199], calls.place[199]], [200, 16 * 199 + 5, -1]);
 });
 
-Deno.test("CallTree, CallTimeline: more nodes and rows than there is room for keep their numbers and sums", () => {
+Deno.test("CallTree, CallTimeline: after the buffers grow, nodes and rows keep their indices and sums", () => {
   const tree = new CallTree();
   const timeline = new CallTimeline();
   let node = -1;
@@ -394,7 +394,7 @@ Deno.test("CallTree, CallTimeline: more nodes and rows than there is room for ke
   assertEquals(tree.isExact, false);
 });
 
-Deno.test("latencyBucket: durations below 0 and above all buckets are in the first and the last", () => {
+Deno.test("latencyBucket: negative durations are in the first bucket, too long ones in the last", () => {
   // 64 powers of two with four steps each.
   assertEquals([-1, 0, 0.9, 1, 7.9, 8, 9, 10, 15, 16, 2 ** 62, 2 ** 80].map(latencyBucket), [
     ...[0, 0, 0, 1, 7, 8, 8, 9, 11, 12, 8 + 4 * 59, 255],

@@ -25,7 +25,7 @@ function found({ insnsOf, timeOf, cyclesOf }: PlaceSums): (readonly [number, num
   ]);
 }
 
-Deno.test("OpenPaths: the time since the last one is shared by all instructions of the paths", () => {
+Deno.test("OpenPaths: the time since the last packet is divided among the instructions of the open paths", () => {
   const open = new OpenPaths();
   const sums = new PlaceSums();
   open.room(3);
@@ -44,7 +44,7 @@ Deno.test("OpenPaths: the time since the last one is shared by all instructions 
   assertEquals(found(sums), [[2, 4, 8], [6, 10, 16], [8, 12, 16]]);
 });
 
-Deno.test("OpenPaths: paths whose numbers are forgotten keep their instructions for the next time", () => {
+Deno.test("OpenPaths.forget: the instructions of forgotten paths get their share of the next time", () => {
   const open = new OpenPaths();
   const sums = new PlaceSums();
   open.room(3);
@@ -65,7 +65,7 @@ Deno.test("OpenPaths: paths whose numbers are forgotten keep their instructions 
   assertEquals([sums.insns, sums.time], [18, 36]);
 });
 
-Deno.test("OpenPaths: nodes of the tree get their instructions and their time, once", () => {
+Deno.test("OpenPaths.addToNode: a node gets its instructions and share of the time once", () => {
   const open = new OpenPaths();
   const sums = new PlaceSums();
   open.room(3);

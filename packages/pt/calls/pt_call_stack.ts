@@ -57,13 +57,13 @@ export class CallStack {
   peak = 0;
   /** Numbers of the calls that were made since then. */
   readonly sites: number[] = [];
-  /** By number of a call: the number of calls around its last execution, and the epoch of that. */
+  /** By index of a call: the number of calls around its last execution, and the epoch of that. */
   #siteDepth = new Int32Array(0);
   #siteEpoch = new Int32Array(0);
   #epoch = 1;
   /** The waiting paths of the buffer that it ran on last. */
   open: OpenPaths | undefined;
-  /** Its number in the `CallLog`. */
+  /** Its index in the `CallLog`. */
   readonly number: number;
 
   constructor(tid: number, number: number) {

@@ -95,7 +95,7 @@ Deno.test("PtCalls: sums of a caller and its callee have instructions, time, cal
   assertEquals([...timeline?.node.subarray(0, timeline.count) ?? []], [0, 1, 1]);
 });
 
-Deno.test("PtCalls: a part of the time has only what ran in it", async () => {
+Deno.test("PtCalls: a time filter keeps only time and instructions in it", async () => {
   const { trace } = await small({ cpus: [TWO_CALLS] });
   const { clock } = trace;
   const from = clock.origin.since(at(3000));
@@ -110,7 +110,7 @@ Deno.test("PtCalls: a part of the time has only what ran in it", async () => {
   assertEquals(before.map((row) => row.slice(0, 3)), [[0, 1, 186], [0x10, 3, 557]]);
 });
 
-Deno.test("PtCalls: a thread that is not chosen has no sums", async () => {
+Deno.test("PtCalls: a thread that the filter excludes has no sums", async () => {
   assertEquals((await sums(TWO_CALLS, { tids: new Set([8]) })).of, []);
   assertEquals((await sums(TWO_CALLS, { tids: new Set([7]) })).of.length, 4);
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { latencyBucket, latencyOf } from "./pt_latency.ts";
 
-Deno.test("each bucket of durations has its own least duration, which is in it", () => {
+Deno.test("latencyOf: it gives the least duration of each bucket", () => {
   for (let bucket = 0; bucket < 150; bucket++) {
     const from = latencyOf(bucket);
     const to = latencyOf(bucket + 1);

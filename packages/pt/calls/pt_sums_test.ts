@@ -3,7 +3,7 @@ import { CallTree } from "./pt_call_tree.ts";
 import { LatencyTable } from "./pt_latency.ts";
 import { grained, PlaceSums } from "./pt_place_sums.ts";
 
-Deno.test("PlaceSums: take and join give the same sums at other places", () => {
+Deno.test("PlaceSums.join: taken sums are added at the places of the other thread", () => {
   const sums = new PlaceSums();
   sums.room(3000);
   sums.add(2, 10, 1.5, 0);
@@ -34,7 +34,7 @@ Deno.test("grained: a number gives the nearest multiple of 2^-10", () => {
   ]);
 });
 
-Deno.test("CallTree: a place under the same node, by the same thread, gives the same node", () => {
+Deno.test("CallTree.node: equal parent, place and thread give the same node", () => {
   const tree = new CallTree();
   const root = tree.node(-1, 4, 7);
   const child = tree.node(root, 5, 7);
@@ -48,7 +48,7 @@ Deno.test("CallTree: a place under the same node, by the same thread, gives the 
   assertEquals([...tree.ordered((a, b) => a - b)], [0, 5, 1, 3, 4, 2]);
 });
 
-Deno.test("CallTree: nodes that were handed out join where their places are", () => {
+Deno.test("CallTree.join: taken nodes get the places of the other thread", () => {
   const tree = new CallTree();
   for (let i = 0; i < 300; i++) tree.node(-1, i, 1);
   tree.addTo(tree.node(299, 7, 1), 2, 3);

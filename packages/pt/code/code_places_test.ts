@@ -49,7 +49,7 @@ async function opened() {
   return { trace, names, space, place };
 }
 
-Deno.test("PtCode: addresses of each kind of mapping give the address as its object counts", async () => {
+Deno.test("PtCode: an address of each kind of mapping gives the address in its object", async () => {
   const { trace, place } = await opened();
   const { code } = trace;
   assertEquals([place(0, 0x1010), place(0, 0x4010)], ["/bin/small 10", "/bin/other 310"]);
@@ -72,7 +72,7 @@ Deno.test("PtCode: addresses of each kind of mapping give the address as its obj
   assertEquals(place(0, 0x1fff), "/bin/small fff");
 });
 
-Deno.test("PtCode: code is found where a file has it, and what is missing has a reason", async () => {
+Deno.test("PtCode: code is read from the mapped file; missing code has a reason", async () => {
   const { trace, space } = await opened();
   const { code, sideband } = trace;
   const range = space.find(0x1010, 0);
@@ -106,7 +106,7 @@ Deno.test("PtCode: code is found where a file has it, and what is missing has a 
   assertEquals(other.find(0x1010, 0), undefined);
 });
 
-Deno.test("PtCode: a guest sees nothing of the host; its code is that of its images", async () => {
+Deno.test("PtCode: a guest has the code of its images, and none of the host's", async () => {
   const { trace } = await opened();
   const { sideband } = trace;
   const source = {
@@ -135,7 +135,7 @@ Deno.test("PtCode: a guest sees nothing of the host; its code is that of its ima
   assertEquals(code.space(7, 0).find(0x1004, 0), undefined);
 });
 
-Deno.test("PtCode: code that was changed just before an address is known", async () => {
+Deno.test("PtCode: code that was overwritten just before an address is read correctly", async () => {
   const { trace } = await opened();
   const { sideband, code } = trace;
   assertEquals(code.isPokedBefore(0x1000, 8), false);
@@ -232,7 +232,7 @@ Deno.test("PtNames: places have function, offset, object, line and trust; those 
   names.close();
 });
 
-Deno.test("CodeRecorder: ranges that were read are joined where they meet, by file", () => {
+Deno.test("CodeRecorder: adjacent ranges of a file are joined", () => {
   const source = (size: number) => ({
     size,
     read: (offset: number, length: number) => Uint8Array.from({ length }, (_, i) => offset + i),

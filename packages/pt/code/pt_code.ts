@@ -283,7 +283,7 @@ export class ThreadCode implements CodeSpace {
   readonly time: number;
   /** Whether it is the code of a guest. */
   readonly isGuest: boolean;
-  /** Its state at that time: a number of the history. */
+  /** Its state at that time: an index in the history. */
   readonly state: number;
   readonly #code: PtCode;
   readonly #threads: PtThreads;

@@ -31,7 +31,7 @@ function read(memory: CodeMemory, address: bigint, time = 0): number | undefined
   return window?.bytes[offset - window.from];
 }
 
-Deno.test("CodeMemory: the byte at each address, of images of several pieces", () => {
+Deno.test("CodeMemory: images of several pieces give the byte at each address", () => {
   const size = 2 * GIGABYTE + 5000;
   const user = 0x7f00_0000_0000n;
   const kernel = 0xffff_ffff_8100_0000n;
@@ -68,7 +68,7 @@ Deno.test("CodeMemory: the byte at each address, of images of several pieces", (
   assertEquals(read(memory, 0x40_000fn), 15);
 });
 
-Deno.test("CodeMemory: what was written over it, from then on, in each piece", () => {
+Deno.test("CodeMemory: code has the bytes that were last written at the time, in each piece", () => {
   const address = 0xffff_ffff_8000_0000n;
   const image = { address, size: GIGABYTE + 4096, offset: 0, source: counting(GIGABYTE + 4096) };
   const at = address + BigInt(GIGABYTE + 3);

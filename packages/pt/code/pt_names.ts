@@ -34,7 +34,7 @@ export class PtNames {
   /** End of the symbol of each place in its object; -1 without a symbol. */
   readonly ends: number[] = [];
   /**
-   * Number of the function of each place. Functions of the same name and object have one number.
+   * Index of the function of each place. Functions of the same name and object have one number.
    */
   readonly functions: number[] = [];
   /** Name and object of each function. */

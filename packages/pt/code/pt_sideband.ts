@@ -72,7 +72,7 @@ export interface CounterEvent {
   readonly tid: number;
   /** The counter, from 0 to 63. */
   readonly counter: number;
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
 }
 

@@ -21,12 +21,12 @@ export class PtThreads {
     this.#origin = origin;
   }
 
-  /** Names, by number. */
+  /** Names, by index. */
   get names(): NameTable {
     return this.history.names;
   }
 
-  /** The state of a thread at a time: a number of the history. */
+  /** The state of a thread at a time: an index in the history. */
   stateAt(tid: number, time: number): number {
     const { history } = this;
     if (time === Infinity) return history.state(tid, tid, history.count);
@@ -47,7 +47,7 @@ export class PtThreads {
   }
 
   /**
-   * Name of a thread at a time, a number of the names; -1 without a name. Before its first name, a
+   * Name of a thread at a time, as an index of the names; -1 without a name. Before its first name, a
    * thread has that name.
    */
   comm(tid: number, time: number): number {

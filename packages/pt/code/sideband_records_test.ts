@@ -83,7 +83,7 @@ async function sidebandOf(items: readonly Item[], cpus = 1) {
   };
 }
 
-Deno.test("Switches: of rows of one thread, the first counts; more rows than there is room for are kept", () => {
+Deno.test("Switches: consecutive rows of one thread become one; rows beyond the first buffer are kept", () => {
   const switches = new Switches();
   for (let i = 0; i < 300; i++) switches.add(10 * i, i >> 1);
   assertEquals([switches.first, switches.count, switches.tid[149], switches.time[149]], [
@@ -95,7 +95,7 @@ Deno.test("Switches: of rows of one thread, the first counts; more rows than the
   assertEquals([switches.tid[0], switches.time[0], switches.time[1]], [0, 0, 20]);
 });
 
-Deno.test("PtSideband: switches of a whole CPU say who came, in or out; those of a workload only who came", async () => {
+Deno.test("PtSideband: CPU-wide switch records give the next thread in both directions, per-thread ones only switches in", async () => {
   // ITRACE_START of thread 7 on each CPU at -900 ticks.
   const { ran, sideband } = await sidebandOf([
     change(1000, 7, true, 0, 8),
@@ -117,7 +117,7 @@ Deno.test("PtSideband: switches of a whole CPU say who came, in or out; those of
   assertEquals(sideband.firstThread(3, 77), -1);
 });
 
-Deno.test("PtSideband: without switches, the first thread is the one that was started, or the other one", async () => {
+Deno.test("PtSideband: without switches, the first thread is the started one, or else the only other one", async () => {
   const { sideband } = await sidebandOf([]);
   assertEquals([sideband.firstThread(0, 5), sideband.firstThread(1, 5), sideband.firstThread(1)], [
     ...[7, 5, -1],
@@ -136,14 +136,14 @@ Deno.test("PtSideband: without switches, the first thread is the one that was st
   assertEquals(all.started.size, 3);
 });
 
-Deno.test("PtSideband: what came first of a CPU is who left it, or whoever was there before", async () => {
+Deno.test("PtSideband: the first thread of a CPU is the one that its first switch leaves, or of an earlier record", async () => {
   const { sideband } = await sidebandOf([change(100, 9, false, 4, 6), change(200, 8, false, 5)]);
   // 9 came after 6; the thread before 8 is unknown, so 8 is the first.
   assertEquals([sideband.firstThread(4), sideband.firstThread(5)], [6, 8]);
   assertEquals([sideband.threads.pid(9, 0), sideband.threads.pid(77, 0)], [9, 77]);
 });
 
-Deno.test("PtSideband: counters of events are those below 64, with time, CPU and thread", async () => {
+Deno.test("PtSideband: counters below 64 of AUX_OUTPUT_HW_ID give events with time, CPU and thread", async () => {
   const counter = (ticks: number, hw_id: bigint, cpu = 0): Item =>
     record(ticks, 7, { type: 21, name: "AUX_OUTPUT_HW_ID", body: { hw_id } }, cpu);
   const { sideband, time } = await sidebandOf([
@@ -158,7 +158,7 @@ Deno.test("PtSideband: counters of events are those below 64, with time, CPU and
   ]);
 });
 
-Deno.test("PtSideband: changes of the kernel's code have the bytes after them; memory that goes is none", async () => {
+Deno.test("PtSideband: a change of kernel code has the new bytes; freed memory has none", async () => {
   const poke = (ticks: number, addr: bigint, before: number[], bytes: number[]): Item =>
     record(ticks, 0, {
       ...{ type: 20, name: "TEXT_POKE", misc: 1 },
@@ -180,12 +180,12 @@ Deno.test("PtSideband: changes of the kernel's code have the bytes after them; m
   ]);
 });
 
-Deno.test("PtSideband: threads before the recording was read throw", async () => {
+Deno.test("PtSideband.threads: it throws until all records are read", async () => {
   const { trace } = await small({ cpus: [psb(0)] });
   assertThrows(() => new PtSideband(trace.aux).threads, TypeError, "not read");
 });
 
-Deno.test("PtThreads: a thread has the name and process of a time", async () => {
+Deno.test("PtThreads: the name and process of a thread are those at the given time", async () => {
   const { threads, time } = await sidebandOf([
     comm(100, 20, 20, "shell"),
     comm(200, 20, 21, "worker"),
@@ -210,7 +210,7 @@ Deno.test("PtThreads: a thread has the name and process of a time", async () => 
   assertEquals([threads.pid(20, time(0)), threads.pid(99, time(0))], [20, 99]);
 });
 
-Deno.test("PtThreads: maps are those of the time, or else the last ones; a fork copies them, a thread shares them", async () => {
+Deno.test("PtThreads: an address has the map at the time, else the last map there; a fork copies maps, a thread shares them", async () => {
   const { sideband, threads, time } = await sidebandOf([
     map(100, 20, 0x10_0000n, "/bin/first"),
     comm(150, 20, 20, "first"),
@@ -261,7 +261,7 @@ Deno.test("PtThreads: a forked process has its parent's name until it gets its o
   assertEquals([threads.name(30, time(350)), threads.name(50, time(650))], ["parent", "fifty"]);
 });
 
-Deno.test("PtThreads: a program that is executed begins with its first map, over the maps before", async () => {
+Deno.test("PtThreads: after an exec, the new program's maps replace the old ones from its first map on", async () => {
   const exec = 0x2000;
   const { sideband, threads, time } = await sidebandOf([
     map(100, 20, 0x10_0000n, "/bin/old"),
@@ -278,7 +278,7 @@ Deno.test("PtThreads: a program that is executed begins with its first map, over
   assertEquals(sideband.mapTimes.length, 4);
 });
 
-Deno.test("PtThreads: kernel addresses are found in the kernel's maps at any time, for each process", async () => {
+Deno.test("PtThreads: a kernel address gives the kernel's map at any time, in each process", async () => {
   const { threads, time } = await sidebandOf([
     map(100, -1, 0xffff_ffff_8100_0000n, "[kernel.kallsyms]_text", 1, 0x100_0000n),
   ]);
@@ -305,7 +305,7 @@ Deno.test("PtThreads: a thread id that is used again has the process, name and m
   assertEquals([is(210, 0x10_0000), is(210, 0x20_0000)], [false, true]);
 });
 
-Deno.test("PtThreads: a thread of context switches has the process in its samples; an unknown one is its own", async () => {
+Deno.test("PtThreads: a thread known from context switches has the process of its samples; an unknown thread is its own process", async () => {
   const of = (tid: number, pid: number): Item => {
     const item = change(10, tid, false, 0);
     return {

@@ -11,7 +11,7 @@ import { decodePt } from "./pt_run.ts";
 import { ptSpan } from "./pt_span.ts";
 import { TimeOrigin } from "./pt_time.ts";
 
-Deno.test("BranchRing: more branches than it holds give the newest, newest first", () => {
+Deno.test("BranchRing: above its size, it keeps the newest branches, newest first", () => {
   const ring = new BranchRing(3);
   for (let i = 1; i <= 5; i++) ring.words[ring.add()] = i;
   assertEquals([ring.count, ring.words[ring.at(0)], ring.words[ring.at(2)]], [3, 5, 3]);
@@ -58,7 +58,7 @@ Deno.test("pieceEnd: the offset of the next piece gives the end without padding,
   assertEquals(pieceEnd(piece({ size: 16 }), undefined), 16);
 });
 
-Deno.test("PieceReader: pieces give their bytes without overlaps, in parts of 8 KB, and gaps", async () => {
+Deno.test("PieceReader: overlapping pieces give their bytes once, in parts of 8 KB, and the gaps", async () => {
   const bytes = Uint8Array.from({ length: 30_000 }, (_, i) => i % 251);
   const pieces = [
     piece({ fileOffset: 0, size: 10_000 }),
@@ -106,7 +106,7 @@ const MANY = [
   ]).flat(),
 ];
 
-Deno.test("PtClock: TSC values and ticks give perf's time, and back", async () => {
+Deno.test("PtClock: TSC values and ticks convert to perf's time, and back", async () => {
   const { trace } = await small({ cpus: [MANY] });
   const { clock } = trace;
   const ns = clock.tsc(Number(TSC & 0xffffffffn) + 2688, Number(TSC >> 32n));

@@ -6,7 +6,7 @@ import type { ThreadCode } from "../code/pt_code.ts";
 export interface PtBuffer {
   /** The buffer. */
   readonly stream: AuxStream;
-  /** Number of the buffer, from 0. */
+  /** Index of the buffer, from 0. */
   readonly index: number;
   /** The running thread; -1 if unknown. */
   readonly tid: number;

@@ -43,7 +43,7 @@ const interrupted = (address: bigint, to: bigint): Packet[] => [
   ip("TIP.PGE", to),
 ];
 
-Deno.test("PtTurns: of two switches between two times, each thread goes on where it was interrupted", async () => {
+Deno.test("decodePt: after two switches between two times, each thread continues where it was interrupted", async () => {
   const packets = [
     ...psb(0, 0x1010n),
     // 7 is interrupted at 1011 and continues; 8 begins at 100c, and 7 continues at 1011 again.
@@ -61,7 +61,7 @@ Deno.test("PtTurns: of two switches between two times, each thread goes on where
   });
 });
 
-Deno.test("PtTurns: threads that wait in the same system call are told apart by time, and marked", async () => {
+Deno.test("decodePt: two threads in the same system call are told apart by time, and marked as unsure", async () => {
   const packets = [
     ...psb(0, CALLS),
     ip("TIP.PGD"),
@@ -81,7 +81,7 @@ Deno.test("PtTurns: threads that wait in the same system call are told apart by 
   assertEquals([lines.some((line) => line.includes("?")), unsure], [true, 1]);
 });
 
-Deno.test("PtTurns: a thread goes on where it left another CPU", async () => {
+Deno.test("decodePt: a thread that moves to another CPU continues where it left the first one", async () => {
   const cpus = [
     [
       ...psb(0, 0x1010n),

@@ -26,7 +26,7 @@ async function seeker(parts: number, tail = 0) {
   };
 }
 
-Deno.test("PtSeeker: a moment gives the second PSB before it, or the first", async () => {
+Deno.test("PtSeeker: a time gives the second PSB before it, or the first PSB", async () => {
   for (const parts of [10, 3500]) {
     const { seek, time } = await seeker(parts);
     const before = async (ticks: number) => {
@@ -46,7 +46,7 @@ Deno.test("PtSeeker: a moment gives the second PSB before it, or the first", asy
   }
 });
 
-Deno.test("PtSeeker: cuts are at PSBs so many bytes apart, each begins two PSBs before, or at the cut before", async () => {
+Deno.test("PtSeeker: cuts are at PSBs the given bytes apart; decoding begins two PSBs before, at most at the cut before", async () => {
   const { seek, time } = await seeker(40);
   const cuts = await seek.cuts(10 * PART);
   assertEquals(
@@ -69,7 +69,7 @@ Deno.test("PtSeeker: cuts are at PSBs so many bytes apart, each begins two PSBs 
   assertEquals((await seek.cuts(10 * PART + 1)).map(({ seam }) => seam / PART), [11, 22, 33]);
 });
 
-Deno.test("PtSeeker: growth has the times of PSBs that are evenly spaced", async () => {
+Deno.test("PtSeeker: growth gives the times of evenly spaced PSBs", async () => {
   const { seek, time } = await seeker(40);
   const { at, time: times, size } = await seek.growth(4);
   // A quarter of 40 parts between two times.
@@ -130,7 +130,7 @@ Deno.test("decodePt: a part of the time ends after it, a slice stops, and a sink
   assertEquals((await run({ slice: 372 }, 5)).psbs < 50, true);
 });
 
-Deno.test("PathTurns: calls and returns of paths have their block, and whether a packet was used up to there", async () => {
+Deno.test("PathTurns: each call and return of a path has its block, and whether it used a packet", async () => {
   const { trace } = await small({ cpus: [[...part(0), ...part(1000)]] });
   for (const isWanted of [true, false]) {
     const turns = new PathTurns(isWanted);

@@ -87,14 +87,14 @@ const TWO: readonly Packet[] = [
   tsc(ticks(372_000)),
 ];
 
-Deno.test("PtTurns: one thread alone has no turns, and the idle task none", async () => {
+Deno.test("PtTurns.prepare: switches to the running thread or to the idle task give no turns", async () => {
   for (const switches of [[], [[100, 0]], [[100, 7]], [[400_000, 8]]] as const) {
     const { has, nextTurn } = await turnsOf({ packets: TWO, switches });
     assertEquals([has, nextTurn()], [false, Infinity]);
   }
 });
 
-Deno.test("PtTurns: turns end where the next one begins, the last one at the next time", async () => {
+Deno.test("PtTurns.turnEnd: a turn ends 1 ns before the next one, the last one at the next time", async () => {
   const { has, nextTurn, turnEnd, resume } = await turnsOf({
     packets: TWO,
     switches: [[1000, 0], [100_000, 8], [200_000, 8], [400_000, 9]],
@@ -105,7 +105,7 @@ Deno.test("PtTurns: turns end where the next one begins, the last one at the nex
   assertEquals([nextTurn(), turnEnd()], [Infinity, 372_000]);
 });
 
-Deno.test("PtTurns: a thread continues at the address where it was switched out, unless another was switched out there", async () => {
+Deno.test("PtTurns.resume: the thread that left at the address continues; if two left there, the choice is not certain", async () => {
   const switches = [[100_000, 8]] as const;
   // 7 continues at 1010, 8 at 1013.
   const one = await turnsOf({ packets: TWO, switches, left: { 8: 0x1013 } });
@@ -118,12 +118,12 @@ Deno.test("PtTurns: a thread continues at the address where it was switched out,
   assertEquals(restarted.resume(6, 0x1005), [8, true]);
 });
 
-Deno.test("PtTurns: code that a thread has not mapped is another thread's", async () => {
+Deno.test("PtTurns.resume: a thread without code at the address is not chosen", async () => {
   const found = await turnsOf({ packets: TWO, switches: [[100_000, 8], [200_000, 9]] });
   assertEquals(found.resume(6, 0x1005, { isMapped: (tid) => tid !== 8 }), [9, true]);
 });
 
-Deno.test("PtTurns: a program that begins goes on anywhere but where the one before it left", async () => {
+Deno.test("PtTurns.resume: after an exec, the new program begins at another address than where the old one left", async () => {
   const execs = [[100_000, 7]] as const;
   const found = await turnsOf({ packets: TWO, switches: [], execs });
   assertEquals([found.has, found.nextTurn()], [true, 100_000]);
@@ -137,12 +137,12 @@ Deno.test("PtTurns: a program that begins goes on anywhere but where the one bef
   }
 });
 
-Deno.test("PtTurns: nothing is chosen at a packet that is no TIP.PGE ahead", async () => {
+Deno.test("PtTurns.resume: another packet than TIP.PGE or PIP gives no turn", async () => {
   const { resume } = await turnsOf({ packets: TWO, switches: [[100_000, 8]] });
   assertEquals(resume(7), [undefined, false]);
 });
 
-Deno.test("PtTurns: a PIP packet of an unknown process gives the thread that ran at that place in the trace, marked uncertain", async () => {
+Deno.test("PtTurns.resume: a PIP with an unknown CR3 gives the thread by its position in the trace, not certain", async () => {
   const pip = (cr3: bigint): Packet => ({ type: "PIP", cr3, nr: false });
   const packets = [
     ...psb(0, 0x100cn),

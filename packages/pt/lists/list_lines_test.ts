@@ -119,7 +119,7 @@ Deno.test("PtList: branches and events have time, kind, addresses and functions"
   assertEquals(first, "      7 [000]        7.989163986 tr strt            1000 0x0 (/bin/small)");
 });
 
-Deno.test("PtList: options say which events there are; errors are in every list", async () => {
+Deno.test("PtList: only the selected kinds of events are listed; errors are in every list", async () => {
   const kinds = async (options: Omit<ListOptions, "idle">) =>
     short(await listed(options)).map((line) => line.split(" ")[1] ?? "");
   const errors = ["error:", "error:"];
@@ -134,7 +134,7 @@ Deno.test("PtList: options say which events there are; errors are in every list"
   assertEquals(insns.filter((kind) => kind === "error:"), errors);
 });
 
-Deno.test("PtList: instructions have their bytes, and the time of the packet that they led to", async () => {
+Deno.test("PtList: instructions have their bytes, and the time of the next packet", async () => {
   const lines = short(await listed({ insns: true, text: insnBytes })).filter((line) =>
     !/error/.test(line)
   );
@@ -159,7 +159,7 @@ Deno.test("PtList: instructions have their bytes, and the time of the packet tha
   ]);
 });
 
-Deno.test("PtList: a part of the time has its rows, with the branch from the last block before it", async () => {
+Deno.test("PtList: a time filter keeps its rows, and the branch into its first block", async () => {
   const { trace } = await small({ cpus: [EVENTS] });
   const { clock } = trace;
   const time = (ticks: number) => clock.origin.since(at(ticks));
@@ -394,7 +394,7 @@ const HOPS: Small = {
   ]],
 };
 
-Deno.test("PtEntries: each thread has the time and entries of its objects, without those when tracing is off", async () => {
+Deno.test("PtEntries: each thread has time and entries by object, without the time when tracing is off", async () => {
   const of = async (filter: { from?: number; to?: number; tids?: ReadonlySet<number> } = {}) => {
     const { trace, names } = await small(HOPS);
     const { sideband, code, clock } = trace;

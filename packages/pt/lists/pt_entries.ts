@@ -10,7 +10,7 @@ import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 export interface ObjectTime {
   /** The thread. */
   readonly tid: number;
-  /** Number of the object in `PtCode.places`; negative for unmapped code. */
+  /** Index of the object in `PtCode.places`; negative for unmapped code. */
   readonly object: number;
   /** Sum of the ns from addresses in it to the next address. */
   time: number;

@@ -63,7 +63,7 @@ Deno.test("PtList: branches have their kind, from and to; the end and start of t
   ]);
 });
 
-Deno.test("PtList: a part of the time has only its rows", async () => {
+Deno.test("PtList: a time filter keeps only its rows", async () => {
   const { trace } = await small({ cpus: [PACKETS] });
   const { clock } = trace;
   const { lines } = await listed({ insns: true, filter: { from: clock.ns(0) } });
@@ -119,7 +119,7 @@ Deno.test("packetsText: branches with an address give their share of all", () =>
   assertEquals(packetsText(FEW), "from packets: 30.0% of 100 branches have an address");
 });
 
-Deno.test("PtEntries: addresses of packets give entries, time to the next address and how often they were seen", async () => {
+Deno.test("PtEntries: packets' addresses give entries with time to the next address and a count", async () => {
   const { trace, names } = await small({ cpus: [PACKETS] });
   const { sideband, code } = trace;
   const entries = new PtEntries(trace);

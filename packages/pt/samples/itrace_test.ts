@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { parseItrace } from "./itrace.ts";
 
-Deno.test("options of --itrace have sizes, and say what is wrong with them", () => {
+Deno.test("parseItrace: letters give options and sizes, wrong ones an error", () => {
   // Spaces and commas are allowed before a number, as in perf.
   const { callChain, branchStack, timeless, skip } = parseItrace("i,100us g l 8Zs5");
   assertEquals([callChain, branchStack, timeless, skip], [16, 8, true, 5]);

@@ -70,7 +70,7 @@ class TraceEvent {
   }
 }
 
-/** Numbers of events without a sample. */
+/** Indices of events without a sample. */
 export interface LeftOut {
   /** Number of times that interrupts were enabled or disabled, for which there are no samples. */
   readonly interruptChanges: number;

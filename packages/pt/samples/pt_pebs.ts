@@ -13,7 +13,7 @@ const COUNTERS = 64;
 
 /** Events of the trace's PEBS records. */
 export interface PebsEvents {
-  /** Number of the event, if only one writes PEBS records. */
+  /** Index of the event, if only one writes PEBS records. */
   readonly single?: number | undefined;
   /** Events of counters, with the time from which on each is valid, sorted. */
   readonly counters: readonly CounterEvent[];
@@ -40,7 +40,7 @@ export class PebsRecord {
   readonly #single: number;
   readonly #changes: readonly CounterEvent[];
   #nextChange = 0;
-  /** Number of the event, by counter; -1 if unknown. */
+  /** Index of the event, by counter; -1 if unknown. */
   readonly #eventOf = new Int32Array(COUNTERS).fill(-1);
   readonly #events: number[] = [];
 
@@ -86,7 +86,7 @@ export class PebsRecord {
   }
 
   /**
-   * Numbers of the events that the record is a sample of, one for each of its counters; -1 for an
+   * Indices of the events that the record is a sample of, one for each of its counters; -1 for an
    * unknown event. The list is valid until the next call.
    *
    * @param ns Time of the record in the trace, in ascending order. Infinity without times.

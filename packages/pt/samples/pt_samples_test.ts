@@ -49,7 +49,7 @@ async function samples(letters: string): Promise<string[]> {
   return lines;
 }
 
-Deno.test("PtSamples: branches give a row each, and the interrupt that ends tracing", async () => {
+Deno.test("PtSamples: each branch gives a row, and so does the interrupt that ends tracing", async () => {
   // Kind, thread, from, to, flags of perf (call 3, return 5, jump 1; 1, 0x20 and 0x200: an interrupt ends tracing), value.
   assertEquals((await samples("b")).map((line) => line.split(" ").slice(0, 5).join(" ")), [
     "1 7 1000 1010 3",
@@ -64,7 +64,7 @@ Deno.test("PtSamples: branches give a row each, and the interrupt that ends trac
   assertEquals(calls.some((line) => line.includes(" 1012 ")), false);
 });
 
-Deno.test("PtSamples: instructions give one row each Nth, which stands for N", async () => {
+Deno.test("PtSamples: each Nth instruction gives a row with period N", async () => {
   const rows = (await samples("i3i")).map((line) => line.split(" "));
   assertEquals(rows.map(([kind, tid, from]) => `${kind} ${tid} ${from}`), [
     "0 7 1011",
@@ -75,13 +75,13 @@ Deno.test("PtSamples: instructions give one row each Nth, which stands for N", a
   assertEquals((await samples("i1i")).length, 9);
 });
 
-Deno.test("PtSamples: call chains have the callers of a sample", async () => {
+Deno.test("PtSamples: a sample's call chain has its callers", async () => {
   const rows = await samples("i3ig8");
   // At 1011 and 1010, 1000 is the caller.
   assertEquals(rows.map((row) => /of (\d)/.exec(row)?.[1]), ["1", "1", "0"]);
 });
 
-Deno.test("SamplePeriod: a period of instructions gives each Nth, whatever the stretches are", async () => {
+Deno.test("SamplePeriod: a period of N instructions gives each Nth, in paths of any length", async () => {
   const { trace } = await small({ cpus: [PACKETS] });
   const { clock } = trace;
   const period = new SamplePeriod({ unit: "instructions", period: 5 }, clock);
@@ -108,7 +108,7 @@ Deno.test("SamplePeriod: a period of ticks gives a sample at each multiple of it
   assertEquals(second - first, 16);
 });
 
-Deno.test("PebsRecord: counters of a record give their events from the time on that they are known", () => {
+Deno.test("PebsRecord: counters of a record give their events once these are known", () => {
   const counters = [
     { time: 10, cpu: 0, tid: 7, counter: 0, event: 4 },
     { time: 20, cpu: 1, tid: 7, counter: 0, event: 9 },

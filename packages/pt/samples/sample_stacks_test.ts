@@ -36,7 +36,7 @@ async function stacks(letters: string, hasKernel = false) {
   };
 }
 
-Deno.test("SampleStacks: options say which lists there are", async () => {
+Deno.test("SampleStacks: only the lists of the selected options are made", async () => {
   const flags = async (letters: string) => {
     const { isOn, isAdding, hasBranches } = (await stacks(letters)).made;
     return [isOn, isAdding, hasBranches];
@@ -48,7 +48,7 @@ Deno.test("SampleStacks: options say which lists there are", async () => {
   assertEquals(await flags("L"), [false, true, true]);
 });
 
-Deno.test("SampleStacks: a change between kernel and user space takes an entry of a chain, as the sample does", async () => {
+Deno.test("SampleStacks: a change between kernel and user space uses an entry of the chain's size, like the sample", async () => {
   const chain = async (letters: string) => {
     const { branch, lists } = await stacks(letters);
     // User code calls twice, and the kernel once after a system call.
@@ -74,7 +74,7 @@ Deno.test("SampleStacks: a change between kernel and user space takes an entry o
   assertEquals([two.lists(true), two.lists(false)], ["", "callers 15"]);
 });
 
-Deno.test("SampleStacks: returns end calls, other threads and pieces have their own", async () => {
+Deno.test("SampleStacks: a return removes its caller; each thread and piece of the trace has its own callers", async () => {
   const { branch, lists } = await stacks("g8l4");
   branch(CALL, [0, 0x10], [0, 0x100]);
   branch(CALL, [0, 0x100], [0, 0x200]);
@@ -91,7 +91,7 @@ Deno.test("SampleStacks: returns end calls, other threads and pieces have their 
   assertEquals(branch(CALL, [0, 0x300], [0, 0x305], 7, 1), 1);
 });
 
-Deno.test("SampleStacks: rows between two branches share their lists; data, kernel, thread and drops part them", async () => {
+Deno.test("SampleStacks: rows between two branches share lists, unless data, mode or thread differ or rows were dropped", async () => {
   const { made, rows, branch } = await stacks("g8");
   branch(CALL, [0, 0x10], [0, 0x100]);
   const first = made.lists(rows, 7, false);
@@ -111,7 +111,7 @@ Deno.test("SampleStacks: rows between two branches share their lists; data, kern
   assertEquals(made.lists(new PtSampleRows(), 9, true), 0);
 });
 
-Deno.test("SampleStacks: lists of recorded samples leave out what came after their address", async () => {
+Deno.test("SampleStacks: lists of a recorded sample leave out calls and branches after its address", async () => {
   const { branch, added } = await stacks("G8L3");
   branch(CALL, [0, 0x10], [0, 0x100]);
   branch(CALL, [0, 0x100], [0, 0x200]);
@@ -124,7 +124,7 @@ Deno.test("SampleStacks: lists of recorded samples leave out what came after the
   assertEquals(added(0, 0x210), "callers 215 105 15, branches 100>200 10>100");
 });
 
-Deno.test("SampleStacks: of a recorded sample in the kernel, calls and branches of its recording are left out", async () => {
+Deno.test("SampleStacks: lists of a kernel sample leave out calls and branches of its recording", async () => {
   const { branch, added } = await stacks("G8L8", true);
   branch(CALL, [0, 0x10], [KERNEL, 0x1000]);
   branch(IP_FLAG.BRANCH, [KERNEL, 0x1010], [KERNEL, 0x1100]);
@@ -146,7 +146,7 @@ Deno.test("SampleStacks: of a recorded sample in the kernel, calls and branches 
   assertEquals(added(KERNEL, 0x1205).split(",")[0], `callers ${kernel("1205")} 15`);
 });
 
-Deno.test("AddedLists: samples have what their thread did up to their time, in ticks", async () => {
+Deno.test("AddedLists: a sample has its thread's calls and branches up to its time in ticks", async () => {
   const { trace } = await small({ cpus: [psb(0)] });
   const { clock, code } = trace;
   const space = code.space(7, 0);
@@ -212,7 +212,7 @@ Deno.test("sampleRows: recorded samples get call chains of the trace at their ti
   ]);
 });
 
-Deno.test("MetPlaces: places of rows are listed once, those below 0 are none", () => {
+Deno.test("MetPlaces: each place of the rows is listed once, negative ones never", () => {
   const met = new MetPlaces();
   const rows = new PtSampleRows();
   for (const [from, to] of [[0, 5], [-1, 0], [2000, -1], [5, 2000]] as const) {
@@ -230,7 +230,7 @@ Deno.test("MetPlaces: places of rows are listed once, those below 0 are none", (
   assertEquals([...met.takeList()], [5]);
 });
 
-Deno.test("PtSampleRows: more rows than there is room for keep all their words", () => {
+Deno.test("PtSampleRows: rows beyond the first buffer keep all their words", () => {
   const rows = new PtSampleRows();
   for (let i = 0; i < 3000; i++) {
     const at = rows.add(i, i / 2);

@@ -312,7 +312,7 @@ export class PlaceNames {
       : this.#finer(entry, { place, symbol: named, dso, inObject, base });
   }
 
-  /** Number of the function at a place in the names of all places; -1 without a name. */
+  /** Index of the function at a place in the names of all places; -1 without a name. */
   #source(place: number): number {
     return this.#code === undefined ? -1 : functionAt(this.#code, place);
   }
@@ -337,7 +337,7 @@ export class PlaceNames {
     return intAt(start, place + 1) - intAt(start, place);
   }
 
-  /** A frame of a place, by its number from the innermost on; -1 without one. */
+  /** The frame at a level of a place (0: innermost); -1 if the place has fewer frames. */
   #frame(place: number, number: number): number {
     if (this.#code === undefined || number >= this.#frameCount(place)) return -1;
     const { start, frames } = this.#code.places;

@@ -73,7 +73,7 @@ export class FunctionNumbers {
   /** Addresses without a function, by object. */
   readonly #byAddress: Map<number, number>[] = [];
   readonly #byKey = new Map<string, number>();
-  /** Functions, plus one, by number of the function in its source. */
+  /** Functions, plus one, by index of the function in its source. */
   #bySource = new Int32Array(1 << 10);
 
   /** Creates an empty table. `show` demangles names. */
@@ -87,7 +87,7 @@ export class FunctionNumbers {
   }
 
   /**
-   * Number of a function.
+   * Index of a function.
    *
    * @param source The function's number among the names of all places.
    */

@@ -6,7 +6,7 @@ import type { SortKey } from "./function_columns.ts";
  * A row as one object: see {@link FunctionTable.row}. It has the keys by which rows are grouped.
  */
 export interface FunctionRow extends Readonly<Partial<Record<SortKey, string | number>>> {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
   /** Share of the event's period, 0 to 1. */
   readonly overhead: number;
@@ -143,7 +143,7 @@ export interface FunctionOptions {
   readonly only?: NameFilter;
   /** Finds data types, if rows are data types. */
   readonly dataTypes?: Pick<DataTypes, "find">;
-  /** Numbers of the events with rows; all by default. */
+  /** Indices of the events with rows; all by default. */
   readonly events?: ReadonlySet<number> | undefined;
   /** Limit of the rows of each event. Only these are named and sorted. */
   readonly limit?: number;

@@ -281,7 +281,7 @@ function cut(line: string, width: number): string {
 /**
  * The rows of one event as a table.
  *
- * @param rows Numbers of rows, as in `FunctionTable.rows`.
+ * @param rows Indices of rows, as in `FunctionTable.rows`.
  * @param width Width of the terminal, if there is one: then bars are shown if there is room, and
  * lines are truncated.
  * @param fullNames Whether long names are truncated at their end instead of being shortened.

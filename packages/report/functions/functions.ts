@@ -90,7 +90,7 @@ export class FunctionTable {
   readonly cgroups: ReadonlyMap<bigint, string>;
   /** Socket of each CPU, if rows are grouped by socket. */
   readonly sockets: readonly number[];
-  /** Numbers of the events with rows; `undefined` means all. */
+  /** Indices of the events with rows; `undefined` means all. */
   readonly events: ReadonlySet<number> | undefined;
   /** Samples with an unknown data type, if rows are data types. */
   readonly unknownTypes: UnknownTypes | undefined;
@@ -242,7 +242,7 @@ export class FunctionTable {
   }
 
   /**
-   * Number of a row's name in a column.
+   * Index of a row's name in a column.
    *
    * @param end End of a branch or access, if rows are these.
    * @throws {Error} If no key declares the column.
@@ -262,7 +262,7 @@ export class FunctionTable {
     return intAt(end === "to" ? this.#ends.items() : this.#ends.parents(), node);
   }
 
-  /** Number of a row's function. */
+  /** Index of a row's function. */
   symbol(row: number, end: End = "to"): number {
     return this.name(row, "symbol", end);
   }

@@ -1,4 +1,4 @@
-// Uses Deno's files: a worker that collects samples and counts for `info` (see info_counts.ts).
+// Uses Deno's file API. The module of a worker that collects samples and counts for `info` (see info_counts.ts).
 import { guardHeap } from "@perfdata/format/files";
 import { COLLECT_SERVICE } from "@perfdata/profile/workers";
 import { SharedConsumers } from "@perfdata/session";

@@ -128,7 +128,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.#isScanned ||= past !== undefined;
   }
 
-  /** Counts the records of a run. */
+  /** Counts the records of a group. */
   rows(run: Run): void {
     const { type, chosen, start, end, timeHi, timeLo } = run;
     for (let i = 0; i < run.count; i++) {
@@ -193,7 +193,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.guests.set(pid, (this.guests.get(pid) ?? 0) + samples);
   }
 
-  /** @param object Number of the object; negative if nothing was mapped. */
+  /** @param object Index of the object; negative if nothing was mapped. */
   #inObject(object: number, samples: number): void {
     const at = object < 0 ? 0 : object + 1;
     if (at >= this.byObject.length) this.byObject = enlarge(this.byObject, at + 1);
@@ -340,7 +340,7 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
 
 /** Counts of one thread. */
 export interface InfoPart {
-  /** By number of the event. */
+  /** By index of the event. */
   readonly events: readonly EventInfo[];
   /** Stacks. */
   readonly stacks: StackInfo;

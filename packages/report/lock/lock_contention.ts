@@ -243,7 +243,7 @@ export class LockContention implements Consumer {
     });
   }
 
-  /** Counts the events of a run. */
+  /** Counts the events of a group of records. */
   rows(run: Run): void {
     const { reader: { littleEndian: le } } = this.#engine as Engine;
     for (let i = 0; i < run.count; i++) {
@@ -437,7 +437,7 @@ function longest(a: WaitSums, b: WaitSums): number {
 class CallerNames {
   readonly #code: NamedCode;
   readonly #show: (name: string) => string;
-  /** By number of the function. */
+  /** By index of the function. */
   readonly #shown: (string | undefined)[] = [];
 
   constructor(code: NamedCode, show: (name: string) => string) {

@@ -295,7 +295,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     this.#events = engine.reader.events.all;
   }
 
-  /** Counts the accesses of a run. */
+  /** Counts the accesses of a group of records. */
   rows(run: Run): void {
     const { count, type, chosen } = run;
     const { reader } = this.#engine as Engine;

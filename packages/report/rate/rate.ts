@@ -51,7 +51,7 @@ export type RateBy = "cpu" | "thread";
 export interface RateIncident {
   /** Kind of the incident. */
   readonly what: "throttle" | "unthrottle" | "lost" | "lost_samples";
-  /** Number of the event, or -1 if it is not recorded. */
+  /** Index of the event, or -1 if it is not recorded. */
   readonly event: number;
   /** CPU, or -1 if it is not recorded. */
   readonly cpu: number;
@@ -249,7 +249,7 @@ class RateAnalysis implements Consumer {
     this.by = view.getBigInt64(first + ID_INDEX_ENTRY.tid, this.#le) < 0n ? "cpu" : "thread";
   }
 
-  /** Analyzes the records of a run. */
+  /** Analyzes a group of records. */
   rows(run: Run): void {
     this.#learnEvents();
     for (let i = 0; i < run.count; i++) {

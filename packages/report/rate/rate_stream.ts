@@ -6,7 +6,7 @@ export const SETTLED_RATIO = 1.25;
 
 /** Values from two successive samples of a counter. */
 export interface RatePoint {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
   /** CPU of the counter, or -1 if it is not recorded. */
   readonly cpu: number;
@@ -50,7 +50,7 @@ export interface Settled {
 
 /** Statistics of one counter: an event on a CPU, or of a thread on a CPU. */
 export interface RateStreamSummary {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
   /** CPU of the counter, or -1 if it is not recorded. */
   readonly cpu: number;
@@ -141,7 +141,7 @@ export class RateStream {
   /**
    * Creates a counter without samples.
    *
-   * @param event Number of the event.
+   * @param event Index of the event.
    * @param cpu CPU of the counter, or -1.
    * @param tid Thread of the counter, or -1.
    * @param source Source of counts.

@@ -29,7 +29,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
   /**
    * Returns the number of a counter, and adds it if it is new.
    *
-   * @param event Number of the event.
+   * @param event Index of the event.
    * @param cpu CPU of the counter, or -1.
    * @param tid Thread of the counter, or -1.
    * @param source Source of counts, for a new counter.

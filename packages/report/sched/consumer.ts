@@ -27,7 +27,7 @@ export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
     if (this.#engine !== undefined) this.#events = await SchedulerEvents.open(this.#engine);
   }
 
-  /** Handles the events of a run. */
+  /** Handles the events of a group of records. */
   rows(run: Run): void {
     for (let i = 0; i < run.count; i++) {
       this.record(run, i);

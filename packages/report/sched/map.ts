@@ -71,7 +71,7 @@ export class SchedulerMap extends SchedulerConsumer {
     this.#cpus.length = Math.max(this.#cpus.length, Math.min(MOST_CPUS, count));
   }
 
-  /** Stores names of threads at their time. The machine has those at the end of a run. */
+  /** Stores names of threads at their time. The machine has the names at the end of the group. */
   protected override record(run: Run, i: number): void {
     const type = run.type[i];
     const { reader } = this.engine ?? {};

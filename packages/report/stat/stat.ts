@@ -48,7 +48,7 @@ export interface StatGroup {
 
 /** Count of an event in a group. */
 export interface StatRow {
-  /** Number of the event. */
+  /** Index of the event. */
   readonly event: number;
   /** Its name. */
   readonly name: string;

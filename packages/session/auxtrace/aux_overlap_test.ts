@@ -25,25 +25,25 @@ const part = (from: number, to: number, offset?: bigint) => {
   return offset === undefined ? { bytes } : { bytes, offset };
 };
 
-Deno.test("offsets that overlap, and the bytes agree", () => {
+Deno.test("findAuxOverlap: overlapping offsets with equal bytes give the size of the overlap", () => {
   assertEquals(findAuxOverlap(part(0, 600, 0n), part(450, 900, 450n), PT), 150);
   // The second buffer may reach further back than the first.
   assertEquals(findAuxOverlap(part(300, 600, 300n), part(100, 900, 100n), PT), 500);
   assertEquals(findAuxOverlap(part(0, 600, 0n), part(450, 900, 450n), { intelPt: false }), 150);
 });
 
-Deno.test("offsets that follow on each other", () => {
+Deno.test("findAuxOverlap: adjacent offsets give 0", () => {
   assertEquals(findAuxOverlap(part(0, 600, 0n), part(600, 900, 600n), PT), 0);
 });
 
-Deno.test("offsets lie: the bytes differ, and are found elsewhere or nowhere", () => {
+Deno.test("findAuxOverlap: if bytes at overlapping offsets differ, they are searched elsewhere", () => {
   // The ring wrapped: by the offsets, 150 bytes would overlap.
   assertEquals(findAuxOverlap(part(0, 450, 0n), part(800, 1200, 300n), PT), undefined);
   // Here bytes overlap as well, but not at the offsets.
   assertEquals(findAuxOverlap(part(0, 600, 0n), part(350, 900, 100n), PT), 250);
 });
 
-Deno.test("samples have no offsets: the last PSB and what follows is searched", () => {
+Deno.test("findAuxOverlap: without offsets, the last PSB and the bytes after it are searched", () => {
   assertEquals(findAuxOverlap(part(0, 650), part(310, 900), PT), 340);
   assertEquals(findAuxOverlap(part(0, 650), part(700, 900), PT), undefined);
   // Nothing new.
@@ -52,11 +52,11 @@ Deno.test("samples have no offsets: the last PSB and what follows is searched", 
   assertEquals(findAuxOverlap(part(0, 650), part(310, 900), { intelPt: false }), undefined);
 });
 
-Deno.test("a PSB with too little after it is no proof; the one before it is", () => {
+Deno.test("findAuxOverlap: if few bytes follow the last PSB, the PSB before it is searched", () => {
   assertEquals(findAuxOverlap(part(0, 620), part(310, 900), PT), 310);
 });
 
-Deno.test("padding of the first buffer is no data", () => {
+Deno.test("findAuxOverlap: zeros that pad the first buffer do not count", () => {
   const padded = Uint8Array.of(...trace.subarray(0, 603), 0, 0, 0, 0, 0);
   const before = { bytes: padded, offset: 0n };
   assertEquals(findAuxOverlap(before, part(450, 900, 450n), PT), 153);
@@ -64,14 +64,14 @@ Deno.test("padding of the first buffer is no data", () => {
   assertEquals(findAuxOverlap({ bytes: padded }, part(450, 900), PT), 153);
 });
 
-Deno.test("zeros that are data are in both, and left out once", () => {
+Deno.test("findAuxOverlap: zeros that are in both buffers count", () => {
   const zeros = Uint8Array.of(...trace.subarray(0, 600), 0, 0, 0, ...trace.subarray(600));
   const before = { bytes: zeros.subarray(0, 602), offset: 0n };
   const after = { bytes: zeros.subarray(400, 900), offset: 400n };
   assertEquals(findAuxOverlap(before, after, PT), 202);
 });
 
-Deno.test("empty and tiny buffers", () => {
+Deno.test("findAuxOverlap: an empty first buffer gives 0, buffers without a common PSB give undefined", () => {
   const none = { bytes: new Uint8Array(0), offset: 0n };
   assertEquals(findAuxOverlap(none, none, PT), 0);
   assertEquals(findAuxOverlap(none, part(0, 50, 0n), PT), 0);
@@ -80,7 +80,7 @@ Deno.test("empty and tiny buffers", () => {
 });
 const PSBytes = Uint8Array.from(PSB);
 
-Deno.test("any two runs of a trace are joined to the run that both are of", () => {
+Deno.test("findAuxOverlap: any two overlapping ranges of a trace are joined to the whole range", () => {
   fc.assert(
     fc.property(
       fc.nat(trace.length - 200),

@@ -139,7 +139,7 @@ Deno.test("auxStreams: AUXTRACE records give a stream for each CPU or thread, wi
   assertEquals(copy.bytes(), Uint8Array.of(...data(1, 16), ...data(20, 8), ...data(40, 24)));
 });
 
-Deno.test("a CPU that two buffers trace has two streams", async () => {
+Deno.test("readAuxTrace: two buffers of one CPU give two streams", async () => {
   const bytes = await fileOf([
     ...auxtrace({ cpu: 0, tid: -1, idx: 0 }, 0n, data(1, 8)),
     ...auxtrace({ cpu: 0, tid: -1, idx: 4 }, 0n, data(9, 8)),
@@ -150,7 +150,7 @@ Deno.test("a CPU that two buffers trace has two streams", async () => {
   assertEquals([trace.type, trace.typeName, trace.info], [0, "unknown", undefined]);
 });
 
-Deno.test("a file that was cut in the data: the rest is there, and what is missing is reported", async () => {
+Deno.test("readAuxTrace: a file cut in AUX data gives the bytes before the cut, and a diagnostic", async () => {
   const bytes = await fileOf([info(0n), ...auxtrace({ cpu: 0, tid: -1 }, 0n, data(1, 64))]);
   const cut = bytes.subarray(0, bytes.length - 24);
   await assertRejects(
@@ -173,7 +173,7 @@ Deno.test("a file that was cut in the data: the rest is there, and what is missi
   assertEquals(await sizes(true), [40, 24]);
 });
 
-Deno.test("snapshots: what two have in common is in the output once", async () => {
+Deno.test("readAuxTrace: the bytes that two snapshots share are written once", async () => {
   const place = { cpu: 0, tid: -1 };
   const ring = data(1, 200);
   const bytes = await fileOf([
@@ -210,7 +210,7 @@ Deno.test("snapshots: what two have in common is in the output once", async () =
   assertEquals(raw.bytes().length, 200);
 });
 
-Deno.test("damaged files: whatever is in them ends in data and diagnostics", async () => {
+Deno.test("readAuxTrace: any damaged file gives data and diagnostics", async () => {
   const place = { cpu: 0, tid: -1 };
   const whole = await fileOf([
     info(1n),

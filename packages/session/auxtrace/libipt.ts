@@ -109,7 +109,7 @@ export class LibiptSideband implements Consumer {
     this.#littleEndian = reader.littleEndian;
   }
 
-  /** Writes the records of a run to the channels of their CPUs. */
+  /** Writes the records of a group to the channels of their CPUs. */
   rows(run: Run): void {
     const { count, type, cpu, start, end } = run;
     for (let i = 0; i < count; i++) {

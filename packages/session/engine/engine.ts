@@ -33,20 +33,20 @@ export class Engine {
   /** The machine at any moment. Present if samples are read in any order. */
   readonly past: History | undefined;
   /**
-   * The machine or its history: samples are resolved by it, and `Run.thread` is one of its numbers.
+   * The machine or its history, by which samples are resolved; `Run.thread` is an index in it.
    */
   readonly view: MachineView;
-  /** Names of the machine: comms and paths by number. */
+  /** Names of the machine: comms and paths by index. */
   readonly names: NameTable;
   /** Descriptions of the mapped objects: build ids, jitdump files and others. */
   readonly recorded: RecordedObjects;
-  /** All places of samples; complete after the run. */
+  /** All places of samples; complete after the pass. */
   readonly places: Places;
   /** All stacks of samples. */
   readonly stacks: StackTable = new StackTable();
   /** Recorded names of the events, and formats of tracepoints. */
   readonly described: EventNames;
-  /** Names of the events by number. In a stream, those that were read so far. */
+  /** Names of the events by index. In a stream, those that were read so far. */
   eventNames: readonly string[] = [];
   /** Counts about the order of the records. */
   order: OrderStats = { queued: 0, violations: 0, peakBytes: 0, spilledBytes: 0 };

@@ -6,7 +6,7 @@ import type { Engine } from "./engine.ts";
 export interface Needs {
   /**
    * Order of the samples. `time` is the default. `file`: the order of the file, which needs no
-   * buffer. `any`: any order; records that are not samples may be missing in runs (see `other`).
+   * buffer. `any`: any order; `rows` may miss records that are not samples (see `other`).
    * Threads have the same names and mappings in all three.
    */
   readonly order?: "time" | "file" | "any";
@@ -65,11 +65,11 @@ export interface Consumer {
   readonly needs: Needs;
   /** Called before the first record. In a file, the names of events are known. */
   start?(engine: Engine): void | Promise<void>;
-  /** Called for each run, which is valid during the call only. */
+  /** Called for each group of records. The columns are valid during the call only. */
   rows(run: Run): void;
   /**
-   * Called before `rows` for each record of a run that is not a sample, after it was applied to the
-   * machine. For consumers that need the state of the machine at that moment.
+   * Called before `rows` for each record of the group that is not a sample, after the record was
+   * applied to the machine. For consumers that need the state of the machine at that moment.
    */
   applied?(run: Run, row: number): void;
   /**
@@ -85,8 +85,8 @@ export interface Consumer {
   /** Called after the rows of each batch, for asynchronous work. */
   settle?(): Promise<void>;
   /**
-   * Returns whether the consumer keeps no number of a stack, so that the engine's stacks can be
-   * cleared. In a stream, asked after each batch, if there are many stacks.
+   * Returns whether the engine may clear its stacks, because the consumer keeps no index of a stack.
+   * Called after each batch of a stream if there are many stacks.
    */
   releasesStacks?(): boolean;
   /** Returns whether to stop reading. Called after each batch. */

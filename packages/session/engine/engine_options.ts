@@ -6,7 +6,7 @@ import type { Workers } from "../workers/thread.ts";
 import type { RecordingIndex } from "../index/recording_index.ts";
 import type { Engine } from "./engine.ts";
 
-/** Options of an engine's run. */
+/** Options of `runEngine`: how a recording is read for its consumers. */
 export interface EngineOptions extends OrderOptions {
   /**
    * Opens the finder of objects' code, with which copied stacks (`perf record --call-graph dwarf`)
@@ -25,25 +25,25 @@ export interface EngineOptions extends OrderOptions {
    */
   readonly stitchLbr?: boolean | undefined;
   /**
-   * Whether samples are delivered while a stream goes on, even if the build ids of the files to
-   * unwind their stacks with come at its end.
+   * Whether samples of a stream are delivered before its end, even if their copied stacks are then
+   * unwound without the build ids, which come at the end.
    */
   readonly live?: boolean | undefined;
   /** Filter of samples: see `Run.chosen`. */
   readonly filter?: SampleFilter;
   /**
    * Called with the bytes that were read since the last call. `more` corrects the total, which is
-   * the size of the data at first: the scan of a file adds to it, blocks that are not needed reduce
-   * it.
+   * at first the size of the data section: the scan of a file adds to it, blocks that are not read
+   * reduce it.
    */
   readonly progress?: ((bytes: number, more?: number) => void) | undefined;
   /**
-   * An index of this recording from an earlier scan, which passed other records to
-   * {@linkcode Consumer.other} of the consumers that want them. If samples are read in any order,
-   * the file is then not scanned again. Not of compressed records: their blocks are used up.
+   * An index of this recording from an earlier scan, so that the file is not scanned again if
+   * samples are read in any order. That scan has to have passed the records that are not samples to
+   * {@linkcode Consumer.other}. The index of a recording with compressed records can be used once.
    */
   readonly index?: RecordingIndex | undefined;
-  /** Approximate bytes of a block that a thread reads at a time; 1 MB by default. */
+  /** Approximate bytes that a thread reads at a time (a block of the file); 1 MB by default. */
   readonly blockBytes?: number | undefined;
   /**
    * Other threads that read a part of the samples, if the consumer can be shared and needs no

@@ -7,19 +7,20 @@ import type { Consumer, Needs } from "./engine_consumer.ts";
 import type { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine_options.ts";
 
-/** Resolves runs for consumers. */
+/** One reading of a recording: resolves the records for all consumers. */
 export interface Pass {
-  /** Resolves threads, places and stacks of runs. */
+  /** Fills in threads, places and stacks. */
   readonly resolver: Resolver;
   /** Whether a consumer needs whole stacks. */
   readonly whole: boolean;
   /**
-   * Resolves a run whose columns block, start, offset, event and time are filled, and passes it on.
+   * Resolves a group of records whose columns block, start, offset, event and time are filled, and
+   * passes it to the consumers.
    *
    * @param filled Called after the columns that depend on a record's bytes alone are filled.
    */
   take(run: Run, filled?: (run: Run) => void): void;
-  /** Adds counts of skipped samples to the engine; called after the last run. */
+  /** Adds counts of skipped samples to the engine; called after the last record. */
   end(): void;
 }
 

@@ -60,7 +60,7 @@ const MAX_TRACING_DATA = 1 << 26;
  */
 export class EventNames {
   readonly #reader: PerfDataReader;
-  /** Name in the last EVENT_UPDATE, by number of the event. */
+  /** Name in the last EVENT_UPDATE, by index of the event. */
   readonly #updates = new Map<number, string>();
   #base: readonly string[] = [];
   /** Names in EVENT_DESC. */

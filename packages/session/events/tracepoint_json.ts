@@ -12,7 +12,7 @@ interface Source {
 
 /** The fields of a recording's tracepoints as JSON objects: see `TracepointFields`. */
 export class TracepointJson {
-  /** Number of samples whose data end before their fields do. */
+  /** The count of samples whose raw data is shorter than their fields. */
   damaged: number = 0;
   readonly #engine: Engine;
   #fields: TracepointFields | undefined;
@@ -22,7 +22,7 @@ export class TracepointJson {
     this.#engine = engine;
   }
 
-  /** Creates it with the formats that the recording has by now. */
+  /** Parses the formats that were read so far. */
   static async open(engine: Engine): Promise<TracepointJson> {
     const opened = new TracepointJson(engine);
     await opened.learn();

@@ -75,7 +75,7 @@ export class History {
   readonly #moments: Moments;
   /** Thread ids by number. */
   readonly #tids: TidTable;
-  /** Process, comm and space, by number of a thread id. */
+  /** Process, comm and space, by index of a thread id. */
   readonly #threads: Versions;
   /** Root of the tree, by space. */
   readonly #roots: Versions;
@@ -95,7 +95,7 @@ export class History {
   /** The map of the last look-up, by state, or -1. */
   #lastUser = new Int32Array(256);
   #lastKernel = new Int32Array(256);
-  /** The last state by number of a thread id, or -1. */
+  /** The last state by index of a thread id, or -1. */
   #lastState: Int32Array<ArrayBuffer>;
   /** States by their rows in the tables; the key is a text if there are guests. */
   readonly #known = new Map<number | string, number>();
@@ -140,7 +140,7 @@ export class History {
    * @param round Number of FINISHED_ROUND records before it.
    * @param hi Upper half of its time; both are 0 if it has none.
    * @param lo Lower half.
-   * @param position Its number among the records of the file.
+   * @param position Its index among the records of the file.
    */
   moment(round: number, hi: number, lo: number, position: number): number {
     const moments = this.#moments;
@@ -413,7 +413,7 @@ export class History {
     return found < 0 && this.#laterMaps ? this.#laterMap(state, isKernel, hi, lo) : found;
   }
 
-  /** The map at an address at the end: of the state's thread, or of the recording for the kernel. */
+  /** The map at an address at the end of the state's thread; for the kernel, of the recording. */
   #laterMap(state: number, isKernel: boolean, hi: number, lo: number): number {
     const moment = isKernel ? this.count : this.#lastMoment(state);
     const last = this.state(intAt(this.pids, state), intAt(this.tids, state), moment);

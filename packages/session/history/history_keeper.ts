@@ -34,7 +34,7 @@ export interface HistoryIndex {
 /**
  * Called after a record was applied to a machine.
  *
- * @param position Number of the record in the file.
+ * @param position Index of the record in the file.
  */
 export type Applied = (
   machine: Machine,

@@ -65,7 +65,7 @@ export class KeptRecords {
    * @param round Number of FINISHED_ROUND records before it.
    * @param hi Upper half of its time; both are 0 if it has none.
    * @param lo Lower half.
-   * @param position Its number among the records of the file.
+   * @param position Its index among the records of the file.
    */
   add(record: Uint8Array, round: number, hi: number, lo: number, position: number): void {
     const at = this.#used;

@@ -32,7 +32,7 @@ export class Moments {
   hi: Uint32Array<ArrayBuffer> = new Uint32Array(64);
   /** Lower half. */
   lo: Uint32Array<ArrayBuffer> = new Uint32Array(64);
-  /** Number of the record among those of the file. */
+  /** Index of the record among those of the file. */
   position: Float64Array<ArrayBuffer> = new Float64Array(64);
 
   /** Copies the keys into the form for another thread. */
@@ -62,7 +62,7 @@ export class Moments {
   /**
    * Copies keys of another list.
    *
-   * @param numbers Numbers of the keys; all by default.
+   * @param numbers Indices of the keys; all by default.
    */
   append(from: Moments, numbers?: Int32Array): void {
     const at = this.count;
@@ -131,7 +131,7 @@ export class Moments {
     }
   }
 
-  /** Numbers of the keys, sorted. */
+  /** Indices of the keys, sorted. */
   order(): Int32Array<ArrayBuffer> {
     const { step, hi, lo, position } = this;
     // An array: its sort merges rising stretches, and typed arrays are sorted from the beginning.

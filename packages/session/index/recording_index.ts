@@ -93,7 +93,7 @@ export interface IndexBlock {
   readonly from: number;
   /** File offset after the last one. */
   readonly to: number;
-  /** Number of the first record among those of the file. */
+  /** Index of the first record among those of the file. */
   readonly first: number;
   /** FINISHED_ROUND records before it. */
   readonly round: number;
@@ -175,7 +175,7 @@ class OpenBlock implements IndexBlock {
 /** Offsets for a sample without these fields. */
 const NOWHERE = { time: -1, pid: -1 } as const;
 
-/** Offsets of time and pid in samples, and of the time in other records, by number of the event. */
+/** Offsets of time and pid in samples, and of the time in other records, by index of the event. */
 class TimeOffsets {
   readonly sample: readonly { readonly time: number; readonly pid: number }[];
   readonly trailer: readonly number[];

@@ -34,7 +34,7 @@ async function parallelismOf(
   return { found, parallelism };
 }
 
-Deno.test("threads that have a CPU are counted from records of switches, with and without CPUs", async () => {
+Deno.test("Parallelism: SWITCH records, with and without CPUs, give the count of running threads", async () => {
   const happenings: Happening[] = [
     { time: 100n, tid: 7, clock: 10n },
     { time: 110n, tid: 8, task: "fork" },
@@ -84,7 +84,7 @@ Deno.test("Parallelism: sched_switch gives the number of recorded threads on a C
   assertEquals(parallelism.lostRecords, 0);
 });
 
-Deno.test("where records were lost, threads are known to have a CPU when they are seen again", async () => {
+Deno.test("Parallelism: after a LOST record, a thread counts again from its next record on", async () => {
   const happenings: Happening[] = [
     { time: 100n, tid: 7, clock: 10n },
     { time: 105n, tid: 8, cpu: 1, clock: 20n },

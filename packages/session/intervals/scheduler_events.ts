@@ -51,7 +51,7 @@ export interface ContextSwitch {
 
 /**
  * Receives scheduler events in order of time. Times are ns since the first event, durations are ns.
- * `run` and `i` are the row of the event.
+ * Row `i` of `run` is the event.
  */
 export interface SchedulerListener {
   /** A CPU switched from one thread to another. `change` is valid during the call. */

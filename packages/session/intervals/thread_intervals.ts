@@ -161,7 +161,7 @@ export class ThreadIntervals implements SchedulerListener {
   #isSwitched = false;
   /** The time filter, in ns since the base. */
   #window: readonly [number, number] | undefined;
-  // Process and name of the thread of each SWITCH record in the run.
+  // Process and name of the thread of each SWITCH record in the group.
   readonly #pids = new Int32Array(RUN_ROWS);
   readonly #comms = new Int32Array(RUN_ROWS);
   /** Number of lost records. */
@@ -174,11 +174,11 @@ export class ThreadIntervals implements SchedulerListener {
   unknown = 0;
   /** Number of times without a CPU. */
   count = 0;
-  /** Number of these that have recorded callers. */
+  /** The count of these that have recorded callers. */
   withStack = 0;
-  /** Number of these that have the stack of the last sample before. */
+  /** The count of these that have the stack of the last sample before. */
   standIns = 0;
-  /** Number of these whose waker is known. */
+  /** The count of these whose waker is known. */
   withWaker = 0;
 
   private constructor(
@@ -279,7 +279,7 @@ export class ThreadIntervals implements SchedulerListener {
     this.#comms[i] = machine.comms[thread] as number;
   }
 
-  /** Processes the rows of a run. */
+  /** Processes a group of records. */
   rows(run: Run): void {
     const { count, type, cpu } = run;
     for (let i = 0; i < count; i++) {

@@ -81,7 +81,7 @@ async function collected(
 
 const CHAIN = [0x1010n, 0x1020n];
 
-Deno.test("a thread waits until it is woken, then for a CPU; who woke it is known", async () => {
+Deno.test("ThreadIntervals: a sleep ends at the wakeup, with its waker, then the wait for a CPU begins", async () => {
   const { off, ran, intervals } = await intervalsOf([
     { time: 100n, tid: 7, to: [8, 1n], chain: CHAIN },
     { time: 130n, tid: 8, wakes: 7 },
@@ -96,7 +96,7 @@ Deno.test("a thread waits until it is woken, then for a CPU; who woke it is know
   assertEquals([intervals.count, intervals.withStack, intervals.withWaker], [3, 2, 1]);
 });
 
-Deno.test("stand-ins: a switch without a call chain has the stack of the thread's last sample, another its own", async () => {
+Deno.test("ThreadIntervals: a switch without a call chain has the stack of the thread's last sample, another its own", async () => {
   const found = async (
     happenings: readonly Happening[],
     standIns: boolean,
@@ -145,7 +145,7 @@ Deno.test("stand-ins: a switch without a call chain has the stack of the thread'
   assertEquals((await found(both, true, undefined))[0], ["7 true false"]);
 });
 
-Deno.test("stacks of wakeups, and of what idles, are not looked for", async () => {
+Deno.test("ThreadIntervals: stacks of wakeups and of idle tasks are not read", async () => {
   const happenings: Happening[] = [
     { time: 100n, tid: 7, to: [0, 1n], chain: CHAIN },
     { time: 130n, tid: 0, wakes: 7, chain: CHAIN },
@@ -163,7 +163,7 @@ Deno.test("stacks of wakeups, and of what idles, are not looked for", async () =
   assertEquals(counts, [5, 3, 2]);
 });
 
-Deno.test("records of switches alone, and together with the tracepoint, are one switch", async () => {
+Deno.test("ThreadIntervals: a switch is counted once, from SWITCH records with and without the tracepoint", async () => {
   const records: Happening[] = [
     { time: 105n, tid: 7, change: "out" },
     { time: 155n, tid: 7, change: "in" },
@@ -191,7 +191,7 @@ Deno.test("records of switches alone, and together with the tracepoint, are one 
   assertEquals([ends.off, ends.intervals.missing, ends.intervals.unknown], [[], 2, 200]);
 });
 
-Deno.test("where a switch is missing, a thread waits as long as it certainly did", async () => {
+Deno.test("ThreadIntervals: without the switch to a thread, its wait ends at the last time it provably waited", async () => {
   const { off, ran, intervals } = await intervalsOf([
     { time: 100n, tid: 7, to: [8, 1n] },
     { time: 130n, tid: 8, wakes: 7 },
@@ -206,7 +206,7 @@ Deno.test("where a switch is missing, a thread waits as long as it certainly did
   assertEquals([intervals.missing, intervals.unknown], [2, 20 + 30]);
 });
 
-Deno.test("a loss ends intervals where its CPU was last heard of", async () => {
+Deno.test("ThreadIntervals: a LOST record ends intervals at the last record of its CPU before", async () => {
   const { off, intervals } = await intervalsOf([
     { time: 100n, tid: 7, to: [8, 1n] },
     { time: 120n, tid: 8, clock: 1n, chain: CHAIN },
@@ -219,7 +219,7 @@ Deno.test("a loss ends intervals where its CPU was last heard of", async () => {
   assertEquals([intervals.lostRecords, intervals.cut], [5, 1]);
 });
 
-Deno.test("a thread that ended waits for nothing, and what has its id then is another one", async () => {
+Deno.test("ThreadIntervals: an ended thread does not wait; a new thread with its id is another one", async () => {
   const { off } = await intervalsOf([
     { time: 100n, tid: 7, task: "exit" },
     { time: 110n, tid: 7, to: [8, 0x20n] },
@@ -231,7 +231,7 @@ Deno.test("a thread that ended waits for nothing, and what has its id then is an
   assertEquals(off, ["8 210-210-250 - -1"]);
 });
 
-Deno.test("EXIT, preempted, on a CPU again, off for good: waits while preempted alone", async () => {
+Deno.test("ThreadIntervals: a thread preempted after its EXIT waits until it is on a CPU again, and no longer", async () => {
   const records: Happening[] = [
     { time: 90n, tid: 7, clock: 1n },
     { time: 100n, tid: 7, task: "exit" },
@@ -265,7 +265,7 @@ Deno.test("EXIT, preempted, on a CPU again, off for good: waits while preempted 
   ]);
 });
 
-Deno.test("no thread runs or waits before its FORK or after its last record", async () => {
+Deno.test("ThreadIntervals: no thread runs or waits before its FORK or after its last record", async () => {
   const step = fc.record({
     tid: fc.integer({ min: 7, max: 9 }),
     change: fc.constantFrom("out" as const, "preempted" as const, "in" as const),
@@ -305,7 +305,7 @@ Deno.test("no thread runs or waits before its FORK or after its last record", as
   );
 });
 
-Deno.test("nothing follows the end of a thread whose last switch is not recorded", async () => {
+Deno.test("ThreadIntervals: a thread without a switch at its EXIT has no interval after it", async () => {
   const { ran, intervals } = await intervalsOf([
     { time: 100n, tid: 7, change: "out" },
     { time: 150n, tid: 8, to: [7, 1n] },
@@ -318,7 +318,7 @@ Deno.test("nothing follows the end of a thread whose last switch is not recorded
   assertEquals(intervals.missing, 0);
 });
 
-Deno.test("a filter by time cuts at both ends; sums never exceed the span", async () => {
+Deno.test("ThreadIntervals: a time filter cuts intervals at both ends, and sums do not exceed its span", async () => {
   const happenings: Happening[] = [
     { time: 100n, tid: 7, to: [8, 1n] },
     { time: 150n, tid: 8, wakes: 7 },

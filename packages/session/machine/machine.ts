@@ -109,7 +109,7 @@ export class Machine {
   #threadSpaces = new Int32Array(256);
   #freeThreads: number[] = [];
   readonly #tidTable = new TidTable();
-  /** The thread by number of a thread id, or -1. */
+  /** The thread by index of a thread id, or -1. */
   #byTid = new Int32Array(256);
   #lastTid = -1;
   #lastThread = -1;

@@ -66,7 +66,7 @@ export class AddressSpaces {
    * Maps a range in the tree `root`, as `mmap(2)` does: maps that overlap the range are cut, and
    * their other parts stay mapped.
    *
-   * @param owner Number of the state that is being made. Nodes with the same owner are altered in
+   * @param owner Index of the state that is being made. Nodes with the same owner are altered in
    * place; all others may be shared and are copied.
    * @returns The new root.
    */

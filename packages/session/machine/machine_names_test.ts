@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { NameTable } from "./machine_names.ts";
 
-Deno.test("any names: equal bytes have equal numbers, and come back", () => {
+Deno.test("NameTable: equal bytes have equal indices, and an index gives the bytes", () => {
   const name = fc.uint8Array({ maxLength: 12, max: 3 });
   fc.assert(fc.property(fc.array(name, { maxLength: 400 }), (all) => {
     const names = new NameTable();
@@ -18,7 +18,7 @@ Deno.test("any names: equal bytes have equal numbers, and come back", () => {
   }));
 });
 
-Deno.test("a name ends at a NUL, or with its record", () => {
+Deno.test("NameTable.internUntilNul: a name ends at a NUL, or at the end of the record", () => {
   const names = new NameTable();
   const bytes = new TextEncoder().encode("ab\0cd");
   assertEquals(names.text(names.internUntilNul(bytes, 0, 5)), "ab");

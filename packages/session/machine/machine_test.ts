@@ -41,7 +41,7 @@ function at(machine: Machine, pid: number, tid: number, addr: bigint, mode = USE
   return map < 0 ? "-" : machine.names.text(machine.mapName(map));
 }
 
-Deno.test("a map over another leaves what it does not cover", () => {
+Deno.test("Machine: a map over an older one leaves the parts that it does not cover", () => {
   const machine = new Machine();
   mmap(machine, 7, 0x1000n, 0x5000n, "/old");
   mmap(machine, 7, 0x2000n, 0x1000n, "/new");
@@ -58,7 +58,7 @@ Deno.test("a map over another leaves what it does not cover", () => {
   ]);
 });
 
-Deno.test("what is left after a map that was cut begins further into its file", () => {
+Deno.test("Machine: the part of a map behind a newer map has a higher file offset", () => {
   const machine = new Machine();
   mmap(machine, 7, 0xffff_f000n, 0x5000n, "/old");
   mmap(machine, 7, 0x1_0000_0000n, 0x1000n, "/new");
@@ -70,7 +70,7 @@ Deno.test("what is left after a map that was cut begins further into its file", 
   );
 });
 
-Deno.test("a process gets a copy of its parent's maps, a thread shares those of its process", () => {
+Deno.test("Machine: a forked process copies its parent's maps, a new thread shares those of its process", () => {
   const machine = new Machine();
   comm(machine, 7, 7, "parent");
   mmap(machine, 7, 0x1000n, 0x1000n, "/parent");
@@ -85,7 +85,7 @@ Deno.test("a process gets a copy of its parent's maps, a thread shares those of 
   assertEquals(at(machine, 8, 8, 0x4000n), "-");
 });
 
-Deno.test("a pid that is used again is a new process", () => {
+Deno.test("Machine: a pid that is used again has neither maps nor name of the old process", () => {
   const machine = new Machine();
   mmap(machine, 8, 0x1000n, 0x1000n, "/first");
   comm(machine, 8, 8, "first");
@@ -101,14 +101,14 @@ Deno.test("a pid that is used again is a new process", () => {
   assertEquals(machine.commText(machine.thread(8, 8)), ":8");
 });
 
-Deno.test("a FORK that names a wrong parent is reported", () => {
+Deno.test("Machine: a FORK with a wrong parent sets wrongParent", () => {
   const machine = new Machine();
   comm(machine, 5, 6, "thread");
   fork(machine, 8, 8, 6);
   assertEquals(machine.wrongParent, { pid: 5, tid: 6 });
 });
 
-Deno.test("memory without a file has the name of the file that its symbols are in", () => {
+Deno.test("Machine: anonymous memory has the name of the process's perf map", () => {
   const machine = new Machine();
   mmap(machine, 7, 0x1000n, 0x1000n, "//anon");
   mmap(machine, 7, 0x3000n, 0x1000n, "[vdso]");
@@ -116,7 +116,7 @@ Deno.test("memory without a file has the name of the file that its symbols are i
   assertEquals(at(machine, 7, 7, 0x3000n), "[vdso]");
 });
 
-Deno.test("memory that .NET maps twice is code of its perf map; other files in memory are not", () => {
+Deno.test("Machine: memory that .NET maps twice has the name of the perf map, other memfds keep theirs", () => {
   const machine = new Machine();
   mmap(machine, 7, 0x1000n, 0x1000n, "/memfd:doublemapper (deleted)");
   mmap(machine, 7, 0x2000n, 0x1000n, "/memfd:other (deleted)");
@@ -124,7 +124,7 @@ Deno.test("memory that .NET maps twice is code of its perf map; other files in m
   assertEquals(at(machine, 7, 7, 0x2000n), "/memfd:other (deleted)");
 });
 
-Deno.test("kernel, modules and kernel symbols", () => {
+Deno.test("Machine: addresses of the kernel, modules and BPF symbols have their maps", () => {
   const machine = new Machine();
   machine.setKnownBinaries([
     { filename: "/boot/vmlinux", misc: KERNEL },
@@ -206,7 +206,7 @@ function take(machine: Machine, step: Step): void {
   else if (step.pid !== step.parent) fork(machine, step.pid, step.pid, step.parent);
 }
 
-Deno.test("any life of processes: the state is that of a table of pages", () => {
+Deno.test("Machine: any events of processes give the names and maps of a simple model", () => {
   fc.assert(fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
     const machine = new Machine();
     const pages = new Pages();
@@ -223,7 +223,7 @@ Deno.test("any life of processes: the state is that of a table of pages", () => 
   }));
 });
 
-Deno.test("memory stays that of the processes there are", () => {
+Deno.test("Machine: after thousands of forks, memory depends on the living processes only", () => {
   const machine = new Machine();
   for (let i = 0; i < 12_000; i++) {
     const pid = 2 + i % 10;
@@ -237,7 +237,7 @@ Deno.test("memory stays that of the processes there are", () => {
   assertEquals(machine.map(machine.thread(0, 0), KERNEL, 0, 0), -1);
 });
 
-Deno.test("machine: the build id in the mapping of a module is the module's, for each build that is mapped", () => {
+Deno.test("Machine: each build of a kernel module has the build id in its mapping", () => {
   const machine = new Machine();
   const module = 0xffff_ffff_c000_0000n;
   const path = "/lib/modules/1/ext4.ko";
@@ -267,7 +267,7 @@ Deno.test("machine: the build id in the mapping of a module is the module's, for
   }
 });
 
-Deno.test("machine: a mapped file has the process that mapped it first", () => {
+Deno.test("Machine: a mapped file has the process that mapped it first", () => {
   const machine = new Machine();
   for (const pid of [70, 80]) {
     const body = {

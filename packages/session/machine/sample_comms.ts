@@ -10,7 +10,7 @@ const NAME = layoutOf(COMM);
 const TASK = layoutOf(FORK);
 
 /**
- * Numbers of the comms of samples.
+ * The comms (thread names) of samples, as indices of names.
  *
  * Samples of a thread before its first name count for that name, as in perf (`thread__set_comm` of
  * tools/perf/util/thread.c). A thread that never gets a name is `:tid`.
@@ -44,7 +44,7 @@ export class SampleComms {
     return part;
   }
 
-  /** The comm of the sample in row `i` of a run. */
+  /** The comm of the sample in row `i` of a group of records. */
   of(run: Run, i: number): number {
     const { past } = this.#engine;
     const name = past === undefined
@@ -94,7 +94,7 @@ export class SampleComms {
   }
 
   /**
-   * Applies record `i` of a run, which is not a sample: a thread may get a name, or its id is used
+   * Applies the record in row `i`, which is not a sample: a thread may get a name, or its id is used
    * again.
    */
   record(run: Run, i: number): void {

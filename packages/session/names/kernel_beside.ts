@@ -4,7 +4,7 @@ import { KERNEL_UNMAPPED } from "../places/places.ts";
 import type { AddressTable } from "../places/address_table.ts";
 
 /**
- * Number of the recorded machine's kernel, to which an address beside its mapping may belong; -1
+ * Index of the recorded machine's kernel, to which an address beside its mapping may belong; -1
  * without a kernel. The kernels of guests have no such addresses.
  */
 export function kernelBeside(objects: readonly SymbolObject[]): number {
@@ -12,7 +12,7 @@ export function kernelBeside(objects: readonly SymbolObject[]): number {
 }
 
 /**
- * Addresses of the kernel that are outside its mapping: the only rule for them.
+ * The rule by which addresses outside of the kernel's mapping belong to the kernel.
  *
  * perf records a mapping of the kernel that ends with its data, so that code which runs only while
  * the machine boots (`start_kernel`, the outermost callers of an idle CPU) is beside it. When perf
@@ -21,7 +21,7 @@ export function kernelBeside(objects: readonly SymbolObject[]): number {
  * branch; otherwise nothing is mapped at it.
  */
 export class KernelBeside {
-  /** Number of the kernel; -1 without one. */
+  /** Index of the kernel among the objects; -1 without a kernel. */
   readonly kernel: number;
   readonly #table: AddressTable;
   readonly #base: number;

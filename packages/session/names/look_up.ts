@@ -19,7 +19,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 
 /** The looked-up places of one object. */
 export interface FoundPlaces {
-  /** Number of the object. */
+  /** Index of the object. */
   readonly object: number;
   /** The places, sorted by address. */
   readonly places: Uint32Array;
@@ -125,7 +125,7 @@ export class PlaceLookUps {
   readonly #resolver: SymbolResolver;
   readonly #take: (found: FoundPlaces) => void;
   readonly #outcomes = new LookUpOutcomes();
-  /** Symbols by number of the object, the last used last. */
+  /** Symbols by index of the object, the last used last. */
   readonly #open = new Map<number, ObjectSymbols>();
   #known = 0;
 

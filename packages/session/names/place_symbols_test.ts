@@ -81,7 +81,7 @@ function map({ machine }: Recording, filename: string, pgoff: bigint, build?: st
   machine.apply(bytes, new DataView(bytes.buffer, bytes.byteOffset), 0, bytes.length);
 }
 
-Deno.test("an address is that of what is mapped at the moment", () => {
+Deno.test("BundlePlaceSymbols: an address has the symbol of the object mapped at that time", () => {
   const recording = new Recording();
   const { symbols } = recording;
   const row = (lo: number) => recording.row(lo);
@@ -115,7 +115,7 @@ Deno.test("an address is that of what is mapped at the moment", () => {
   assertEquals([...symbols.otherBuilds], []);
 });
 
-Deno.test("another build is reported and not used", () => {
+Deno.test("BundlePlaceSymbols: a bundle entry of another build id is reported and not used", () => {
   const recording = new Recording();
   const { symbols } = recording;
   map(recording, PROGRAM.path, 0x1000n, "cd");
@@ -124,7 +124,7 @@ Deno.test("another build is reported and not used", () => {
   assertEquals([...symbols.otherBuilds], [PROGRAM.path]);
 });
 
-Deno.test("without demangling, names are as the files have them", () => {
+Deno.test("BundlePlaceSymbols: with demangle: false, names are mangled", () => {
   const recording = new Recording({ demangle: false });
   const { symbols } = recording;
   map(recording, PROGRAM.path, 0x1000n, "ab");

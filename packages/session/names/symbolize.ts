@@ -15,7 +15,7 @@ import { KernelBeside } from "./kernel_beside.ts";
 
 /** The looked-up addresses of one object. */
 export interface SymbolizedObject {
-  /** Its number in {@linkcode RecordedAddresses.objects}. */
+  /** Its index in {@linkcode RecordedAddresses.objects}. */
   readonly number: number;
   /** Its symbols, which are closed before the next object. */
   readonly symbols: ObjectSymbols;
@@ -296,7 +296,7 @@ export class LookUpOutcomes {
   /**
    * Adds the results for addresses of an object.
    *
-   * @param first Number of the first row.
+   * @param first Index of the first row.
    */
   add({ number, symbols, rows, resolutions }: SymbolizedObject, first = 0): void {
     const { origin, bundled, verified, refused, looked, faultCount } = symbols;

@@ -10,9 +10,9 @@ import { type Run, RunWriter } from "./run.ts";
  */
 const LOOK_AHEAD = 1 << 26;
 
-/** Receives records in runs, in the order of their delivery. */
+/** Receives records in groups (`Run`), in the order of their delivery. */
 export interface RunSink {
-  /** Called for each run, whose columns block, start, offset, event and time are filled. */
+  /** Called for each group of records, with the columns block, start, offset, event and time. */
   run(run: Run): void;
   /** Called for each batch before its records are processed. */
   readonly batch?: ((batch: RecordBatch) => void | Promise<void>) | undefined;
@@ -68,7 +68,7 @@ export function isTimeOrdered(reader: PerfDataReader): boolean {
 }
 
 /**
- * Delivers the records of a file to `sink`, in runs, in the order of `perf`.
+ * Delivers the records of a file to `sink`, in groups (`Run`), in the order of `perf`.
  *
  * Kernel records with a time wait in a buffer. A FINISHED_ROUND delivers the waiting records up to
  * the latest time that had been read at the previous FINISHED_ROUND, sorted by time. No older

@@ -83,28 +83,28 @@ function model(items: readonly Item[]): (number | "round")[] {
   return seen;
 }
 
-Deno.test("a round holds records back until the next one has ended", async () => {
+Deno.test("deliverRuns: a record waits for the FINISHED_ROUND after the next one", async () => {
   const { seen, stats } = await delivered([30n, 10n, "round", 20n, 40n, "round", 50n]);
   assertEquals(seen, ["round", "round", 1, 3, 0, 4, 6]);
   assertEquals(stats.queued, 5);
 });
 
-Deno.test("what has no time is delivered at once", async () => {
+Deno.test("deliverRuns: records without a time are delivered without waiting", async () => {
   const { seen } = await delivered([30n, 0n, 10n, 2n ** 64n - 1n]);
   assertEquals(seen, [1, 3, 2, 0]);
 });
 
-Deno.test("records that come too late are counted", async () => {
+Deno.test("deliverRuns: a record older than a delivered one is counted as a violation", async () => {
   const { stats } = await delivered([10n, "round", 20n, "round", 5n, "round"]);
   assertEquals(stats.violations, 1);
 });
 
-Deno.test("file order delivers what stands in the file", async () => {
+Deno.test('deliverRuns: with order "file", records are in the order of the file', async () => {
   const { seen } = await delivered([30n, "round", 10n], { order: "file" });
   assertEquals(seen, [0, "round", 2]);
 });
 
-Deno.test("any file: the order is that of a sorted list with perf's limits", async () => {
+Deno.test("deliverRuns: any records have the order of a sorted list with perf's limits", async () => {
   const time = fc.oneof(
     fc.bigInt(0n, 40n),
     fc.bigInt(2n ** 32n - 3n, 2n ** 32n + 3n),
@@ -118,7 +118,7 @@ Deno.test("any file: the order is that of a sorted list with perf's limits", asy
   }));
 });
 
-Deno.test("a file of many batches: nothing is lost, and only two rounds are held", async () => {
+Deno.test("deliverRuns: a file of many batches loses no record, and memory holds two rounds", async () => {
   const items: Item[] = [];
   for (let round = 0; round < 400; round++) {
     for (let i = 0; i < 200; i++) items.push(BigInt(1 + round * 1000 + (i * 37) % 400));
@@ -130,7 +130,7 @@ Deno.test("a file of many batches: nothing is lost, and only two rounds are held
   assertEquals(stats.peakBytes <= 2 * 200 * 24 + 64, true, `${stats.peakBytes} bytes`);
 });
 
-Deno.test("rounds of hundreds of records: runs of any length are merged", async () => {
+Deno.test("deliverRuns: sorted runs of any length are merged", async () => {
   // Each run is read from one CPU's buffer, so its times rise.
   const run = fc.tuple(
     fc.integer({ min: 1, max: 700 }),
@@ -150,7 +150,7 @@ Deno.test("rounds of hundreds of records: runs of any length are merged", async 
   );
 });
 
-Deno.test("a file without rounds: the order is that of a stable sort, and what may go does not wait", async () => {
+Deno.test("deliverRuns: a file without FINISHED_ROUND is sorted stably, with few records in memory", async () => {
   const count = 200_000;
   // Samples are up to 3,000 positions away from their order.
   const random = pseudoRandom(7);
@@ -175,7 +175,7 @@ Deno.test("a file without rounds: the order is that of a stable sort, and what m
   }
 });
 
-Deno.test("order: lookAhead changes nothing if the recording has FINISHED_ROUND records", async () => {
+Deno.test("deliverRuns: lookAhead changes nothing if the recording has FINISHED_ROUND records", async () => {
   const items: Item[] = [30n, 0n, 10n, "round", 20n, 40n, "round", 50n];
   assertEquals((await delivered(items, { lookAhead: 0 })).seen, model(items));
 });
@@ -227,7 +227,7 @@ function streamed(pieces: number, made: MemoryFile[]): (bytes: Uint8Array) => By
   };
 }
 
-Deno.test("a stream that is sorted in a file: the order is the same, whatever waits where", async () => {
+Deno.test("deliverRuns: a stream has the same order with and without a temporary file", async () => {
   // Few different times, so that many are equal.
   const item = fc.oneof(
     { weight: 9, arbitrary: fc.bigInt(1n, 30n) },
@@ -253,7 +253,7 @@ Deno.test("a stream that is sorted in a file: the order is the same, whatever wa
   assert(spilled > 75, `${spilled} of 300 were sorted in a file`);
 });
 
-Deno.test("a long stream without rounds: a file is sorted in windows, memory holds what it may", async () => {
+Deno.test("deliverRuns: a long stream without FINISHED_ROUND is sorted in a temporary file, within the memory limit", async () => {
   const random = pseudoRandom(11);
   const count = 300_000;
   const items = Array.from({ length: count }, () => 1n + BigInt(Math.floor(random() * 1e6)));
@@ -269,7 +269,7 @@ Deno.test("a long stream without rounds: a file is sorted in windows, memory hol
   assert(stats.peakBytes < 2 << 20, `${stats.peakBytes} bytes held`);
 });
 
-Deno.test("after rounds begin, the file is used no longer, and what it held goes in order", async () => {
+Deno.test("deliverRuns: after the first FINISHED_ROUND, the temporary file is emptied in order and not used again", async () => {
   const items: Item[] = Array.from({ length: 1000 }, (_, i) => BigInt(2000 - i));
   for (let round = 0; round < 5; round++) {
     items.push("round");
@@ -281,7 +281,7 @@ Deno.test("after rounds begin, the file is used no longer, and what it held goes
   assert(stats.spilledBytes > 0 && stats.spilledBytes < 48 * 1300, `${stats.spilledBytes} bytes`);
 });
 
-Deno.test("a temporary file that cannot be read back is an error", async () => {
+Deno.test("deliverRuns: a temporary file that cannot be read throws", async () => {
   const items: Item[] = Array.from({ length: 100 }, (_, i) => BigInt(200 - i));
   const made: MemoryFile[] = [];
   const broken = (bytes: Uint8Array): ByteSource => ({

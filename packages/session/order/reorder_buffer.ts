@@ -37,8 +37,8 @@ function nextRound(batch: RecordBatch, i: number): number {
  * Holds the records of the current round and the rest of the previous round. It is one class,
  * because adding, sorting and delivering share the same growing columns.
  *
- * The kernel wrote a buffer for each CPU, so that the records are in runs of rising times. They are
- * delivered from the heads of the runs:
+ * The kernel wrote a buffer for each CPU, so the file has sorted runs: stretches of records with
+ * rising times. Records are merged from the heads of these runs:
  *
  * ```text
  *  rest of the previous round:  | run | run |
@@ -63,18 +63,18 @@ export class ReorderBuffer {
   waitsForEnd: boolean = false;
   /** Number of waiting rows at which deliverable rows are searched. */
   #enough = FEW;
-  // Numbers of blocks: of the previous round, of this round, and free ones.
+  // Indices of memory blocks: of the previous round, of this round, and free ones.
   #before: number[] = [];
   #current: number[] = [];
   #free: number[] = [];
   #bytes = 0;
   #count = 0;
   readonly #waiting = new WaitingRows();
-  /** Blocks by number. Block 0 is the batch, whose records without a time are delivered at once. */
+  /** Memory blocks. Block 0 is the batch, whose records without a time are delivered at once. */
   readonly #blocks: Block[] = [new Block(0)];
-  /** Numbers of the rows to deliver next. */
+  /** Indices of the rows to deliver next. */
   readonly #next = new Int32Array(RUN_ROWS);
-  /** First row of each run of rising times. */
+  /** First row of each sorted run. */
   #runs: number[] = [];
   // Biased times: the limit of the next round, and the last delivered time.
   #limitHi = BIAS;
@@ -85,7 +85,7 @@ export class ReorderBuffer {
   /**
    * Creates an empty buffer.
    *
-   * @param deliver Receives runs, whose columns block to time are filled.
+   * @param deliver Receives sorted records, with the columns block, start, offset, event and time.
    * @param future Bounds of later times, if there are no FINISHED_ROUND records.
    * @param hold Bytes of waiting records in memory before they are moved to a temporary file.
    */
@@ -150,7 +150,7 @@ export class ReorderBuffer {
     }
   }
 
-  /** Appends all waiting rows in memory to the file, as one run. */
+  /** Appends all waiting rows in memory to the file, as one sorted run. */
   #spill(file: SortedFile): void {
     if (this.#count === 0) return;
     this.#takeUpTo(~BIAS, ~BIAS, (count) => {
@@ -212,7 +212,7 @@ export class ReorderBuffer {
 
   #takeRun(batch: RecordBatch, from: number, to: number): void {
     const last = to - 1;
-    // Copies the whole run at once, including records that do not wait.
+    // Copies the whole sorted run at once, including records that do not wait.
     const moved = this.#copy(batch.bytes, batch.start(from), batch.start(last) + batch.size(last));
     this.#waiting.reserve(this.#count + to - from);
     const before = this.#count;

@@ -15,7 +15,7 @@ import {
 /** Maximum number of rows of a {@link Run}. They fit into a CPU's second-level cache. */
 export const RUN_ROWS = 1024;
 
-/** Bytes with records: a batch, or a block of the re-order buffer. */
+/** Bytes with records: a batch of the file, or a memory block of the re-order buffer. */
 export interface RecordBytes {
   /** The bytes. */
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -61,19 +61,20 @@ export const BRANCH = {
 export const PLACE_FRAME: number = -(2 ** 31);
 
 /**
- * Records in the order of their delivery: a row each, in dense columns.
+ * A group of consecutive records, as it is passed to consumers: one row for each record, one typed
+ * array for each field. At most {@link RUN_ROWS} rows.
  *
- * A run and its bytes are valid during the call that they are passed to; the next run overwrites
- * them.
+ * A `Run` and its bytes are valid only during the call that receives them: the next group of
+ * records overwrites them.
  */
 export class Run {
-  /** Number of rows. */
+  /** The count of rows that are filled. */
   count: number = 0;
-  /** Bytes that hold records. */
+  /** Byte arrays that contain the records of the rows. */
   blocks: readonly RecordBytes[] = [];
-  /** Index in `blocks` of the bytes with the record. */
+  /** Index in `blocks` of the array that contains the record. */
   readonly block: Int32Array = new Int32Array(RUN_ROWS);
-  /** Offset of the record in these bytes. */
+  /** Offset of the record in its element of `blocks`. */
   readonly start: Int32Array = new Int32Array(RUN_ROWS);
   /** Offset after the record. */
   readonly end: Int32Array = new Int32Array(RUN_ROWS);
@@ -83,15 +84,18 @@ export class Run {
   readonly type: Int32Array = new Int32Array(RUN_ROWS);
   /** `misc` of the header. For an off-CPU sample, with the mode of the off-CPU address. */
   readonly misc: Int32Array = new Int32Array(RUN_ROWS);
-  /** Number of the record's event, or -1 if its id is unknown; 0 for perf's own records. */
+  /**
+   * Index of the record's event in `PerfDataReader.events`; -1 if the event id is unknown, 0 for
+   * perf's own records.
+   */
   readonly event: Int32Array = new Int32Array(RUN_ROWS);
   /** Upper half of its time in ns; both halves are 0 if it has no time. */
   readonly timeHi: Int32Array = new Int32Array(RUN_ROWS);
   /** Lower half. */
   readonly timeLo: Int32Array = new Int32Array(RUN_ROWS);
-  /** Number of the record in the file, if records are read by blocks. */
+  /** Index of the record in the file, if records are read by blocks. */
   readonly position: Float64Array = new Float64Array(RUN_ROWS);
-  /** Number of FINISHED_ROUND records before it, if records are read by blocks. */
+  /** The count of FINISHED_ROUND records before it in the file, if records are read by blocks. */
   readonly round: Int32Array = new Int32Array(RUN_ROWS);
   /** Process id in the sample or `sample_id`; -1 if it is not recorded. */
   readonly pid: Int32Array = new Int32Array(RUN_ROWS);
@@ -101,12 +105,12 @@ export class Run {
   readonly cpu: Int32Array = new Int32Array(RUN_ROWS);
   /** Whether a sample counts: {@link CHOSEN}; 0 for other records. */
   readonly chosen: Uint8Array = new Uint8Array(RUN_ROWS);
-  /** Thread of a sample: a number of the machine. */
+  /** Index of a sample's thread in the machine. */
   readonly thread: Int32Array = new Int32Array(RUN_ROWS);
   /** Process of a sample's thread in the machine; -1 if unknown. */
   readonly process: Int32Array = new Int32Array(RUN_ROWS);
   /**
-   * Name of a sample's thread at that time: a number of the machine's names; -1 if it has no name.
+   * Name of a sample's thread at that time: an index in the machine's names; -1 without a name.
    */
   readonly comm: Int32Array = new Int32Array(RUN_ROWS);
   /** Place of a sample's address, if places are needed; -1 if the sample has no address. */
@@ -117,13 +121,13 @@ export class Run {
    */
   readonly addr: Int32Array = new Int32Array(RUN_ROWS);
   /**
-   * Path or name of the mapping at a sample's address, if maps are needed: a number of the
+   * Path or name of the mapping at a sample's address, if maps are needed: an index in the
    * machine's names; -1 for unmapped addresses, and for addresses of guests and hypervisors.
    */
   readonly map: Int32Array = new Int32Array(RUN_ROWS);
   /** Innermost node of a sample's stack, if stacks are needed; -1 without a stack. */
   readonly stack: Int32Array = new Int32Array(RUN_ROWS);
-  /** Number of events that a sample stands for, exact up to 2^53. */
+  /** The count of events that a sample stands for, exact up to 2^53. */
   readonly period: Float64Array = new Float64Array(RUN_ROWS);
   /** Index of each row's first branch in {@link Run.branches}, if branches are needed. */
   readonly branchStart: Int32Array = new Int32Array(RUN_ROWS + 1);
@@ -149,8 +153,8 @@ export class Run {
   /** Index of each row's first frame in {@link Run.frames}, if frames are needed. */
   readonly frameStart: Int32Array = new Int32Array(RUN_ROWS + 1);
   /**
-   * Frames of call chains, innermost first, two numbers each: {@link PLACE_FRAME} and a place, or
-   * the halves of an unmapped address, the upper one first.
+   * Frames of call chains, innermost first. Each has two elements: {@link PLACE_FRAME} and a place,
+   * or the halves of an unmapped address, the upper one first.
    */
   frames: Int32Array<ArrayBuffer> = new Int32Array(512);
 
@@ -166,7 +170,7 @@ export class Run {
   }
 }
 
-/** Offsets of the common fields of records, by number of the event; 0 if the event lacks them. */
+/** Offsets of the common fields of records, by index of the event; 0 if the event lacks them. */
 class EventColumns {
   samplePid: number[] = [];
   sampleCpu: number[] = [];
@@ -191,13 +195,13 @@ export class RunColumns {
   readonly #le: boolean;
   readonly #columns = new EventColumns();
 
-  /** Prepares for the runs of one file. */
+  /** Prepares to fill the columns for records of one file. */
   constructor(reader: PerfDataReader) {
     this.#events = reader.events.all;
     this.#le = reader.littleEndian;
   }
 
-  /** Fills the columns of a run whose columns block, start, offset, event and time are filled. */
+  /** Fills the other columns, after block, start, offset, event and time are filled. */
   fill(run: Run): void {
     const le = this.#le;
     const columns = this.#columns;
@@ -245,16 +249,16 @@ export class RunColumns {
   }
 }
 
-/** Appends rows to a run, and delivers it when it is full. */
+/** Appends rows to a {@link Run}, and delivers it when it is full. */
 export class RunWriter {
-  /** The run. */
+  /** The rows that are not delivered yet. */
   readonly run: Run = new Run();
   readonly #deliver: (run: Run) => void;
 
   /**
-   * Starts with an empty run.
+   * Starts without rows.
    *
-   * @param deliver Receives runs, whose columns block to time are filled.
+   * @param deliver Receives the rows, with the columns block, start, offset, event and time.
    */
   constructor(deliver: (run: Run) => void) {
     this.#deliver = deliver;
@@ -280,7 +284,7 @@ export class RunWriter {
     run.count = to + 1;
   }
 
-  /** Delivers the rows; returns the number of rows that are left, which is 0. */
+  /** Delivers the rows; returns 0, the count of rows that are left. */
   flush(): 0 {
     const { run } = this;
     if (run.count > 0) this.#deliver(run);

@@ -1,15 +1,15 @@
-/** A binary heap of unfinished runs, by the time of their heads. */
+/** A binary heap of sorted runs that have rows left, by the time of their next row. */
 export class RunHeap {
   /** The next row of each run. */
   readonly heads: Int32Array;
   readonly #timeHi: Int32Array;
   readonly #timeLo: Int32Array;
   readonly #heap: Int32Array;
-  /** Number of unfinished runs. */
+  /** The count of runs that have rows left. */
   size: number;
 
   /**
-   * Creates a heap of runs of rows.
+   * Creates a heap of sorted runs.
    *
    * @param starts First row of each run.
    */

@@ -6,7 +6,7 @@ import { BIAS, Block, type WaitingRows } from "./waiting_rows.ts";
 /** Number of bytes for each write. */
 const PIECE = 1 << 20;
 
-/** Bytes of a run that are read at once: room for a record of 64 KB and its row. */
+/** Bytes of a sorted run that are read at once: room for a record of 64 KB and its row. */
 const WINDOW = 1 << 18;
 
 /**
@@ -20,7 +20,7 @@ interface SortedRun {
   /** File offset of the rows that are not in memory yet. */
   position: number;
   readonly end: number;
-  /** The window of rows in memory, and its number among the blocks. */
+  /** The window of rows in memory, and its index among the blocks. */
   block: Block | undefined;
   number: number;
   /** Offset of the next row in the window. */
@@ -36,7 +36,7 @@ interface SortedRun {
  * ```text
  *  memory:  waiting rows ──append, endRun──▶ | run | run | run |  file
  *                                                ╲     │     ╱
- *                             a window of each:   ──deliver──▶ runs of rows
+ *                             a window of each:   ──deliver──▶ Run
  * ```
  */
 export class SortedFile {
@@ -68,7 +68,7 @@ export class SortedFile {
     return this.#runs.length === 0;
   }
 
-  /** Appends a row to the run that is being written. */
+  /** Appends a row to the sorted run that is being written. */
   append(rows: WaitingRows, row: number): void {
     const from = this.#blocks[rows.block[row] as number] as Block;
     const start = rows.at[row] as number;
@@ -90,7 +90,7 @@ export class SortedFile {
     if (hi > youngestHi || (hi === youngestHi && lo > youngestLo)) this.youngest = [hi, lo];
   }
 
-  /** Ends the run that is being written; returns its bytes. */
+  /** Ends the sorted run that is being written; returns its bytes. */
   endRun(): number {
     this.#write();
     const position = this.#runStart;

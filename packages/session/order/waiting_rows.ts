@@ -54,7 +54,7 @@ export class WaitingRows {
   block = new Int32Array(FIRST_ROWS);
   /** File offset of the record. */
   offset = new Float64Array(FIRST_ROWS);
-  /** Number of the event. */
+  /** Index of the event. */
   event = new Int32Array(FIRST_ROWS);
 
   /** Makes room for this many rows; keeps the present ones. */

@@ -21,7 +21,7 @@ export const ADDRESS_USE = {
 export interface AddressTable {
   /** Number of rows. */
   readonly count: number;
-  /** Number of the object; negative for an unmapped address: `UNMAPPED`, `KERNEL_HIDDEN`, … */
+  /** Index of the object; negative for an unmapped address: `UNMAPPED`, `KERNEL_HIDDEN`, … */
   readonly object: Int32Array;
   /** Address in the object; signed, as `Address` of `@perfdata/symbols`. */
   readonly address: Float64Array;

@@ -83,7 +83,7 @@ export class AddressConsumer implements Consumer {
     this.#engine = engine;
   }
 
-  /** Collects the places of a run's samples. */
+  /** Collects the places of the group's samples. */
   rows(run: Run): void {
     const { count, chosen, place, period, branchStart } = run;
     for (let i = 0; i < count; i++) {
@@ -121,7 +121,7 @@ export class AddressConsumer implements Consumer {
     }
   }
 
-  /** The collected addresses, after the run. */
+  /** The collected addresses, after the pass. */
   recorded(): RecordedAddresses {
     const { places, recorded, leftOut } = this.#engine as Engine;
     return {

@@ -119,7 +119,7 @@ async function check(lines: readonly Line[], expected: readonly string[]): Promi
   }
 }
 
-Deno.test("addresses count from the start of the file, wherever it was mapped", async () => {
+Deno.test("recordedAddresses: an address in a file is its file offset, wherever the file is mapped", async () => {
   await check([
     mmap(7, 0x55550000n, 0x4000n, 0x1000n, "/bin/x"),
     mmap(8, 0x7fff_0000_0000n, 0x4000n, 0x1000n, "/bin/x"),
@@ -132,7 +132,7 @@ Deno.test("addresses count from the start of the file, wherever it was mapped", 
   ]);
 });
 
-Deno.test("a program that was replaced under its name is two objects", async () => {
+Deno.test("recordedAddresses: one path with two build ids gives two objects", async () => {
   await check([
     mmap2(7, 0x1000n, 0x1000n, "/bin/x", 0xaabbccdd),
     mmap2(8, 0x1000n, 0x1000n, "/bin/x", 0x11223344),
@@ -144,7 +144,7 @@ Deno.test("a program that was replaced under its name is two objects", async () 
   ]);
 });
 
-Deno.test("what is mapped over something else counts from then on", async () => {
+Deno.test("recordedAddresses: a sample after a new map has the new map's object", async () => {
   await check([
     mmap(7, 0x1000n, 0x3000n, 0n, "/bin/x"),
     sample(7, 0x2010n),
@@ -158,7 +158,7 @@ Deno.test("what is mapped over something else counts from then on", async () => 
   ]);
 });
 
-Deno.test("call chains switch between kernel and user, callers also count a byte before", async () => {
+Deno.test("recordedAddresses: a call chain has kernel and user addresses; a caller also counts one byte before", async () => {
   const base = 0xffffffff81000000n;
   await check([
     mmap(-1, base, 0x100000n, base, "[kernel.kallsyms]_text", KERNEL),
@@ -176,7 +176,7 @@ Deno.test("call chains switch between kernel and user, callers also count a byte
   ]);
 });
 
-Deno.test("both ends of a branch count", async () => {
+Deno.test("recordedAddresses: source and target of a branch are listed", async () => {
   await check([
     mmap(7, 0x1000n, 0x1000n, 0n, "/bin/x"),
     sample(7, 0x1010n, { branches: [[0x1020n, 0x1010n], [0x1030n, 0n]] }),
@@ -187,11 +187,11 @@ Deno.test("both ends of a branch count", async () => {
   ]);
 });
 
-Deno.test("kernel addresses without a kernel are distinguished", async () => {
+Deno.test('recordedAddresses: a kernel address without a kernel mapping is "hidden"', async () => {
   await check([sample(7, 0xffffffff81000010n, { mode: KERNEL })], [`hidden -7efffff0 ${IP} 1 1`]);
 });
 
-Deno.test("modules, BPF programs and JIT code have addresses of their own", async () => {
+Deno.test("recordedAddresses: modules, BPF programs and JIT code are objects of their own", async () => {
   const base = 0xffffffff81000000n;
   const module = 0xffffffffc0000000n;
   const bpf = 0xffffffffc0200000n;
@@ -218,7 +218,7 @@ Deno.test("modules, BPF programs and JIT code have addresses of their own", asyn
   assertEquals([reference, referenceAddress, loadAddress], ["_text", -0x7f000000, -0x40000000]);
 });
 
-Deno.test("samples that are cut short are counted", async () => {
+Deno.test("recordedAddresses: truncated samples are counted as damaged", async () => {
   const whole = sample(7, 0x1010n, { chain: [0x1010n] });
   const { damaged, samples } = await addressesOf([
     (le) => {
@@ -232,7 +232,7 @@ Deno.test("samples that are cut short are counted", async () => {
   assertEquals([damaged, samples], [2, 0]);
 });
 
-Deno.test("places are interned and counted as a Map does", () => {
+Deno.test("Places, PlaceUses: any addresses have the indices and counts that a Map gives", () => {
   const key = fc.tuple(
     fc.integer({ min: -2, max: 3 }),
     fc.oneof(fc.integer({ min: -50, max: 50 }), fc.integer({ min: -(2 ** 52), max: 2 ** 52 })),
@@ -261,7 +261,7 @@ Deno.test("places are interned and counted as a Map does", () => {
   );
 });
 
-Deno.test("addresses: how far it is adds up to the bytes of all records", async () => {
+Deno.test("recordedAddresses: calls of progress add up to the bytes of all records", async () => {
   let compared = 0;
   for (const name of ["callchain", "tracepoint", "dwarf", "zstd"]) {
     const file = new URL(`../../../fixtures/recorded/${name}.perf.data`, import.meta.url);

@@ -1,15 +1,15 @@
 import { enlarge } from "@perfdata/format/bytes";
 import type { Places, PlacesPart } from "./places.ts";
 
-/** Numbers here of the places and objects of another thread, which sends them in parts. */
+/** Indices in this thread of the places and objects that another thread sends in parts. */
 export class JoinedPlaces {
-  /** Number here of each of the thread's places. */
+  /** Index in this thread of each place of the other thread. */
   place: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
-  /** Number here of each of the thread's objects. */
+  /** Index in this thread of each object of the other thread. */
   objects: Int32Array<ArrayBuffer> = new Int32Array(64);
   #count = 0;
 
-  /** Adds the thread's next places. */
+  /** Adds the next part of the other thread's places. */
   join(places: Places, part: PlacesPart): void {
     const object = part.firstObject + part.objects.length;
     if (object > this.objects.length) this.objects = enlarge(this.objects, object);

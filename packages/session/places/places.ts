@@ -37,7 +37,7 @@ export const ADDRESS_RULE = { KEEP: 0, KERNEL: 1, START: 2, FILE: 3 } as const;
 
 /** New places of one thread: see {@link Places.part}. */
 export interface PlacesPart {
-  /** Number of the first object. */
+  /** Index of the first object. */
   readonly firstObject: number;
   /** The new objects. */
   readonly objects: readonly SymbolObject[];
@@ -135,7 +135,7 @@ export class Places {
   readonly #numbers = new Map<string, number>();
   /** The object of unmapped kernel addresses, by process id of the guest. */
   readonly #guestKernels = new Map<number, number>();
-  /** Number of the object of each source of a map; -1 before the first look-up. */
+  /** Index of the object of each source of a map; -1 before the first look-up. */
   #ofSource = new Int32Array(1 << 8).fill(-1);
   // By place: the object, and both halves of the address.
   #objects = new Int32Array(1 << 10);
@@ -171,7 +171,7 @@ export class Places {
   /**
    * The place of an address in a thread's present mappings.
    *
-   * @param thread A number of the machine.
+   * @param thread Index of the thread in the machine.
    * @param cpumode The CPU mode in which the address was executed.
    * @param hi Upper half of the address.
    * @param lo Lower half.
@@ -190,7 +190,7 @@ export class Places {
     return this.isShared(this.#object) ? -1 : this.row(this.#object, this.#hi, this.#lo);
   }
 
-  /** Whether all unmapped addresses with this number instead of an object share one place. */
+  /** Whether all unmapped addresses of this kind (a negative object) share one place. */
   isShared(object: number): boolean {
     return object < 0 &&
       (this.joinsObjects || this.joinsUnmapped && object !== KERNEL_UNMAPPED);
@@ -307,14 +307,14 @@ export class Places {
     this.#lo = low | 0;
   }
 
-  /** The number of the object of a map; the object is added if it is new. */
+  /** The index of the object of a map; the object is added if it is new. */
   objectOf(map: number, isKernel: boolean): number {
     const source = this.#machine.spaces.source[map] as number;
     const object = source < this.#ofSource.length ? this.#ofSource[source] as number : -1;
     return object >= 0 ? object : this.#addObject(map, source, isKernel);
   }
 
-  /** The number of an object that no map has, such as an image of a guest's memory. */
+  /** The index of an object that no map has, such as an image of a guest's memory. */
   addObject(object: SymbolObject): number {
     const { path: name, buildId } = object;
     return this.#objectNumber(object, { name, buildId, kernel: false }, ADDRESS_RULE.KEEP);
@@ -372,7 +372,7 @@ export class Places {
     slots[at + 3] = place + 1;
   }
 
-  /** Number of the object of a place; negative if unmapped. */
+  /** Index of the object of a place; negative if unmapped. */
   object(place: number): number {
     return this.#objects[place] as number;
   }
@@ -413,8 +413,8 @@ export class Places {
   /**
    * Copies the places from a number on, for sending to another thread and joining there.
    *
-   * @param from Number of the first place.
-   * @param firstObject Number of the first object to copy.
+   * @param from Index of the first place.
+   * @param firstObject Index of the first object to copy.
    */
   part(from: number, firstObject: number): PlacesPart {
     const { count } = this;
@@ -433,7 +433,7 @@ export class Places {
   /**
    * Adds the places of a part of another thread for the same recording.
    *
-   * @param first Number of the first place of the part, in the other thread.
+   * @param first Index of the first place of the part, in the other thread.
    * @param numbers Receives numbers here, by place of the other thread.
    * @param objects Receives numbers here, by object of the other thread.
    */
@@ -524,7 +524,7 @@ export class Places {
     return number;
   }
 
-  /** The number of an object; it is added if it is new. */
+  /** The index of an object; it is added if it is new. */
   #objectNumber(object: SymbolObject, mapped: MappedObject, rule: number): number {
     const { path, kind, buildId, loadAddress, referenceAddress, version, guest } = object;
     const key = [mapped.name, path, kind, buildId, loadAddress, referenceAddress, version, guest]

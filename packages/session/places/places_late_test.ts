@@ -7,7 +7,7 @@ import { JoinedPlaces } from "./joined_places.ts";
 import { Places } from "./places.ts";
 import { RecordedObjects } from "./recorded_objects.ts";
 
-Deno.test("places that are looked for after the run are found, and added where they are new", async () => {
+Deno.test("Places.row: after the pass, known addresses give their place and new ones are added", async () => {
   const path = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url).pathname;
   using source = fileSource(path);
   const reader = await PerfDataReader.open(source);

@@ -127,7 +127,7 @@ function lines(time: bigint, comm: string, frames: string[], into: string[]): vo
   into.push(`${time} ${comm} ${frames.join(";")}`);
 }
 
-Deno.test("a file and a pipe of either byte order: samples are resolved at their own time", async () => {
+Deno.test("runEngine: samples have the maps at their time, in a file and a pipe of either byte order", async () => {
   for (const littleEndian of [true, false]) {
     for (const pipe of [true, false]) {
       const consumer = new Lines();
@@ -142,7 +142,7 @@ Deno.test("a file and a pipe of either byte order: samples are resolved at their
   }
 });
 
-Deno.test("a filter is a column: what it drops is still a row", async () => {
+Deno.test("runEngine: samples that the filter excludes are rows with chosen 0", async () => {
   const chosenOf = async (filter: EngineOptions["filter"]): Promise<string> => {
     const seen: number[] = [];
     await runEngine(await recording(true, false), [{
@@ -156,13 +156,13 @@ Deno.test("a filter is a column: what it drops is still a row", async () => {
   assertEquals(await chosenOf({ tids: new Set([8]) }), "0 0 2 0 2");
 });
 
-Deno.test("two consumers of payloads are refused", async () => {
+Deno.test("runEngine: two consumers with payload() throw a TypeError", async () => {
   const taker: Consumer = { needs: {}, rows() {}, payload: () => Promise.resolve() };
   const reader = await recording(true, true);
   await assertRejects(() => runEngine(reader, [taker, taker]), TypeError, "several consumers");
 });
 
-Deno.test("places and stacks are found after a run as well, when what finds them was freed", async () => {
+Deno.test("runEngine: places and stacks can be looked up after the pass", async () => {
   const path = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url);
   const bytes = Deno.readFileSync(path);
   const { places, stacks } = await runEngine(await PerfDataReader.open(bytesSource(bytes)), [{

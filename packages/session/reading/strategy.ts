@@ -15,7 +15,7 @@ export interface Reading {
   readonly described: EventNames;
   /** The consumers. */
   readonly consumers: readonly Consumer[];
-  /** Options of the run. */
+  /** Options of the engine. */
   readonly options: EngineOptions;
 }
 

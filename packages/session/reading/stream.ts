@@ -13,7 +13,7 @@ import type { Run } from "../order/run.ts";
 import { DeferredChains } from "../stacks/user_chains.ts";
 import type { Reading } from "./strategy.ts";
 
-/** Number of stacks from which on they are cleared, if no consumer keeps their numbers. */
+/** The count of stacks above which all are cleared, if no consumer keeps indices of stacks. */
 const MANY_STACKS = 1 << 19;
 
 /**
@@ -94,7 +94,7 @@ function mayLearnBuilds({ isPipe, fileSize, events }: PerfDataReader): boolean {
     );
 }
 
-/** The order options among the options of a run. */
+/** The order options among the options of an engine. */
 function orderOptionsOf(
   { from, to, inflate, lookAhead, hold, order }: EngineOptions,
 ): OrderOptions {

@@ -31,7 +31,7 @@ import { type StackTable, UserFrames } from "../stacks/stacks.ts";
 
 /** Filter of samples. */
 export interface SampleFilter {
-  /** Numbers of events. */
+  /** Indices of the wanted events. */
   readonly events?: ReadonlySet<number> | undefined;
   /** CPUs. */
   readonly cpus?: ReadonlySet<number> | undefined;
@@ -66,13 +66,13 @@ export interface ResolverParts {
 }
 
 /**
- * Resolves runs after they are ordered: applies records to the machine, and fills columns of
+ * Resolves groups of records (`Run`) after they are ordered: applies records to the machine, and fills columns of
  * samples with the state at that moment.
  */
 export class Resolver {
   /** Samples that are of an unknown event or shorter than their event's layout. */
   leftOut: number = 0;
-  /** Unwinds copied stacks; to be set before the first run. */
+  /** Unwinds copied stacks; to be set before the first record. */
   unwind: UnwindStep | undefined;
   /**
    * Called after each record that is not a sample, with the machine in the state of that record.
@@ -151,7 +151,7 @@ export class Resolver {
     this.#chains.reset();
   }
 
-  /** Resolves a run whose columns up to the CPU are filled. */
+  /** Resolves a group of records whose columns up to the CPU are filled. */
   take(run: Run): void {
     for (let i = this.#shapes.length; i < this.#events.length; i++) {
       const event = this.#events[i] as PerfEvent;

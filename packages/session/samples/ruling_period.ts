@@ -8,7 +8,7 @@ const TIMES = 1000;
 
 /** The largest period of each event's samples. */
 export class LargestPeriods {
-  /** Largest period by number of the event; 0 or missing without samples. */
+  /** Largest period by index of the event; 0 or missing without samples. */
   readonly periods: number[] = [];
 
   /** Adds a sample. */

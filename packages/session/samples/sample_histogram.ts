@@ -118,9 +118,9 @@ export class SampleHistogram {
    * Adds a part.
    *
    * @param comm Converts a comm of the part to its number here.
-   * @param nodes Numbers here of the part's places or stacks.
-   * @param details Numbers here of the part's other values; by default they are the same.
-   * @returns Numbers here of the part's contexts.
+   * @param nodes Indices in this thread of the part's places or stacks.
+   * @param details Index here of each of the part's other values; unchanged by default.
+   * @returns Indices in this thread of the part's contexts.
    */
   join(
     { contexts, entries }: HistogramPart,
@@ -155,12 +155,12 @@ export class SampleHistogram {
     return numbers;
   }
 
-  /** Number of the event of a context. */
+  /** Index of the event of a context. */
   event(context: number): number {
     return this.#contexts[context * CONTEXT] as number;
   }
 
-  /** Number of the comm of a context. */
+  /** Index of the comm of a context. */
   comm(context: number): number {
     return this.#contexts[context * CONTEXT + 1] as number;
   }
@@ -209,10 +209,10 @@ export class SampleHistogram {
   }
 
   /**
-   * The number of a context; it is added if it is new.
+   * The index of a context; it is added if it is new.
    *
-   * @param event Number of the event.
-   * @param comm Number of the comm.
+   * @param event Index of the event.
+   * @param comm Index of the comm.
    * @param pid Process, or 0 if rows are not grouped by process.
    * @param tid Thread, or 0 if rows are not grouped by thread.
    * @param cpu CPU, or 0 if rows are not grouped by CPU.
@@ -268,7 +268,7 @@ export class SampleHistogram {
   /**
    * Adds samples; returns the number of the entry.
    *
-   * @param context Number of a context, from {@link SampleHistogram.context}.
+   * @param context Index of a context, from {@link SampleHistogram.context}.
    * @param node A place or a stack.
    * @param period Number of events that the samples stand for.
    * @param samples Number of samples.
@@ -290,7 +290,7 @@ export class SampleHistogram {
   /**
    * Adds a sample to the batch, which is counted at {@link SampleHistogram.settle}.
    *
-   * @param context Number of a context, from {@link SampleHistogram.context}.
+   * @param context Index of a context, from {@link SampleHistogram.context}.
    * @param node A place or a stack.
    * @param period Number of events that the sample stands for.
    */

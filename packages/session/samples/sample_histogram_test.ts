@@ -9,7 +9,7 @@ const sample = fc.tuple(
   fc.nat(1000),
 );
 
-Deno.test("the histogram counts as a Map does, whatever the keys", () => {
+Deno.test("SampleHistogram: any samples have the counts and periods that a Map gives", () => {
   fc.assert(
     fc.property(fc.array(sample, { maxLength: 4000, size: "max" }), (samples) => {
       const histogram = new SampleHistogram(4);
@@ -43,7 +43,7 @@ Deno.test("the histogram counts as a Map does, whatever the keys", () => {
   );
 });
 
-Deno.test("a histogram that was emptied counts as a new one", () => {
+Deno.test("SampleHistogram.reset: a reused histogram counts like a new one", () => {
   let entries = 0;
   fc.assert(
     fc.property(

@@ -69,7 +69,7 @@ class Chains {
   }
 }
 
-Deno.test("each context marker says how the entries after it were executed", () => {
+Deno.test("ChainStep: entries after a context marker have the CPU mode of the marker", () => {
   for (const littleEndian of [true, false]) {
     for (const [marker, letter] of MARKERS) {
       const text = new Chains(littleEndian).text([marker, 5n, 6n, USER, 9n], 2, 5n);
@@ -78,7 +78,7 @@ Deno.test("each context marker says how the entries after it were executed", () 
   }
 });
 
-Deno.test("what a marker does not say: the cookie of a deferred chain, chains with other markers", () => {
+Deno.test("ChainStep: the cookie of a deferred chain and chains with unknown markers are skipped", () => {
   const chains = new Chains(true);
   // PERF_CONTEXT_USER_DEFERRED, and the cookie after it.
   assertEquals(chains.text([KERNEL, 5n, -640n, 77n], 1, 5n), "k5");
@@ -87,7 +87,7 @@ Deno.test("what a marker does not say: the cookie of a deferred chain, chains wi
   assertEquals(chains.text([], 2, 5n), "u5");
 });
 
-Deno.test("any chains one after the other: what they share is what each says by itself", () => {
+Deno.test("ChainStep: chains that share nodes have the entries that each has alone", () => {
   const address = fc.bigInt({ min: 1n, max: 5n });
   const chain = fc.array(
     fc.oneof({ weight: 4, arbitrary: address }, fc.constantFrom(KERNEL, USER)),

@@ -28,7 +28,7 @@ export class FrameStep {
     this.#le = littleEndian;
   }
 
-  /** Begins a run. */
+  /** Begins a group of records. */
   begin(): void {
     this.#count = 0;
   }

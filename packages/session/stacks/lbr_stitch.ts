@@ -52,7 +52,7 @@ export class LbrStitch {
   /**
    * Appends stitched callers to the frames of a sample, and remembers the sample.
    *
-   * @param thread A number of the machine.
+   * @param thread Index of the thread in the machine.
    * @param frames The target of the last branch, then the source of each entry.
    */
   take(thread: number, stack: BranchStack, frames: UserFrames): void {

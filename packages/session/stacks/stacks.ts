@@ -3,7 +3,7 @@ import type { Places } from "../places/places.ts";
 
 /** New stacks of one thread: see {@link StackTable.part}. */
 export interface StacksPart {
-  /** Number of the first node. */
+  /** Index of the first node. */
   readonly first: number;
   /** Caller of each node, or -1. */
   readonly parent: Int32Array<ArrayBuffer>;
@@ -81,8 +81,8 @@ export class StackTable {
   /**
    * Adds the nodes of a part of another thread for the same recording.
    *
-   * @param places Numbers here of the other thread's places.
-   * @param numbers Numbers here of the other thread's nodes. Has the earlier nodes; new nodes are
+   * @param places Indices in this thread of the other thread's places.
+   * @param numbers Index here of each node of the other thread. Has the earlier nodes; new nodes are
    * added.
    */
   join(

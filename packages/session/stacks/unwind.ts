@@ -210,8 +210,8 @@ export class UnwindStep {
   /**
    * Unwinds the stack of a sample.
    *
-   * @param thread A number of the machine.
-   * @param event Number of the event, whose attr is `attr`.
+   * @param thread Index of the thread in the machine.
+   * @param event Index of the event, whose attr is `attr`.
    * @param view Bytes that contain the sample.
    * @param fields Offsets of the fields of the sample.
    * @param frames Receives the frames; nothing is added if the sample has no copy of its stack.
@@ -265,7 +265,7 @@ export class UnwindStep {
   /**
    * The code of an object that was used for unwinding.
    *
-   * @param object Its number in the places.
+   * @param object Its index in the places.
    */
   code(object: number): { readonly machine: CfiMachine; readonly code: ObjectCode } | undefined {
     for (const [machine, { code }] of this.#walkers) {

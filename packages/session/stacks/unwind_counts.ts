@@ -77,7 +77,7 @@ export class UnwindCounts {
   readonly all: UnwindTally = tally();
   /** Sums by process. */
   readonly processes: Map<number, UnwindTally> = new Map();
-  /** Sums by the object in which stacks ended before their start: its number in the places. */
+  /** Sums by the object in which stacks ended before their start: its index in the places. */
   readonly objects: Map<number, UnwindTally> = new Map();
   /** Samples with registers of an unknown machine. */
   otherMachine: number = 0;
@@ -139,7 +139,7 @@ export class UnwindCounts {
   /**
    * Adds the counts of another thread.
    *
-   * @param objects Numbers here of the other thread's objects.
+   * @param objects Indices in this thread of the other thread's objects.
    */
   join(part: UnwindPart, objects: Int32Array): void {
     add(this.all, part.all);

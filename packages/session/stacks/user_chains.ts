@@ -121,7 +121,7 @@ export class UserChains {
   /**
    * Finds the user part of a sample's stack, if it is not in the chain.
    *
-   * @param thread A number of the machine.
+   * @param thread Index of the thread in the machine.
    * @param tid Its thread id.
    * @param fields Offsets of the fields of the sample.
    * @param calls Whether its branch stack is a call stack.

@@ -74,7 +74,7 @@ async function stacksOf(
 
 const base = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
 
-Deno.test("user callers that come in a later record are joined, by thread and cookie", async () => {
+Deno.test("user chains: deferred callers in a later record are joined to their sample by thread and cookie", async () => {
   const attr = {
     ...emptyAttr(),
     sample_type: BigInt(base),
@@ -112,7 +112,7 @@ Deno.test("user callers that come in a later record are joined, by thread and co
   }
 });
 
-Deno.test("the user part of a call stack in branch records: callers, then where the last went", async () => {
+Deno.test("user chains: an LBR call stack gives the callers, then the target of the last branch", async () => {
   const attr = {
     ...emptyAttr(),
     sample_type: BigInt(base | PERF_SAMPLE_BRANCH_STACK),

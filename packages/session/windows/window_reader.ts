@@ -14,7 +14,7 @@ const CHUNK = 1 << 12;
 const BIAS = 1 << 31;
 
 /**
- * Reads windows and returns their records as runs, in the order of delivery.
+ * Reads windows of time, and delivers their records in groups (`Run`), in order of time.
  *
  * The records of the window's blocks are read in the order of the file. Records with moments in the
  * window are sorted: runs of rising moments, one per CPU and round, are merged two by two.
@@ -50,9 +50,9 @@ export class WindowReader {
   #event = new Int32Array(CHUNK);
   #position = new Float64Array(CHUNK);
   #round = new Int32Array(CHUNK);
-  /** First row of each run of rising moments. */
+  /** First row of each sorted run: a stretch of rising moments. */
   #runs: number[] = [];
-  // Numbers of the rows in sorted order, and space for sorting.
+  // Indices of the rows in sorted order, and space for sorting.
   #order = new Int32Array(CHUNK);
   #spare = new Int32Array(CHUNK);
 
@@ -60,7 +60,7 @@ export class WindowReader {
    * Prepares for the windows of a file.
    *
    * @param isTimed Whether records are sorted by time; otherwise the order of the file counts.
-   * @param take Receives runs, whose columns block to time, position and round are filled.
+   * @param take Receives the records, with the columns up to the time, position and round.
    */
   constructor(
     reader: PerfDataReader,
@@ -236,7 +236,7 @@ export class WindowReader {
     }
   }
 
-  /** Merges two adjacent runs. */
+  /** Merges two adjacent sorted runs. */
   #merge(from: Int32Array, into: Int32Array, start: number, middle: number, end: number): void {
     const [steps, his, los] = [this.#step, this.#hi, this.#lo];
     let a = start;

@@ -9,7 +9,7 @@ import type { PoolServer } from "./pool.ts";
 
 /** Consecutive blocks of the file that one thread reads. */
 export interface Stretch {
-  /** Its number among the stretches of the file. */
+  /** Its index among the stretches of the file. */
   readonly number: number;
   /** Its blocks. */
   readonly blocks: readonly BlockRange[];

@@ -23,7 +23,7 @@ function file(fileSize: number, ratio?: number): Parameters<typeof sampleJobs>[1
   };
 }
 
-Deno.test("threads that count samples: all processors from a size that depends on their number", async () => {
+Deno.test("sampleJobs: all processors from a size that depends on their number", async () => {
   for (
     const [processors, from] of [[1, Infinity], [2, 256], [3, 128], [5, 64], [8, 64]] as const
   ) {
@@ -44,7 +44,7 @@ Deno.test("threads that count samples: all processors from a size that depends o
   assertEquals(await sampleJobs(1, file(2 ** 40), 8), 1);
 });
 
-Deno.test("threads that make text: up to eight from 256 MB on", () => {
+Deno.test("textJobs: up to eight from 256 MB on", () => {
   const size = 256 * MEGABYTE;
   assertEquals(textJobs(undefined, { fileSize: size - 1 }, 4), 1);
   assertEquals(textJobs(undefined, { fileSize: size }, 4), 4);

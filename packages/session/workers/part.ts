@@ -7,11 +7,11 @@ import type { Engine } from "../engine/engine.ts";
 
 /** Numbers that the results of one thread have after joining. */
 export interface JoinedNumbers {
-  /** Number here of each of the thread's places. */
+  /** Index in this thread of each place of the other thread. */
   readonly place: Int32Array;
-  /** Number here of each of the thread's stacks. */
+  /** Index in this thread of each stack of the other thread. */
   readonly stack: Int32Array;
-  /** Number here of each of the thread's objects. */
+  /** Index in this thread of each object of the other thread. */
   readonly objects: Int32Array;
 }
 
@@ -34,7 +34,7 @@ export interface Shareable<Part = unknown> {
    * Adds the part of another consumer.
    *
    * @param part The part.
-   * @param numbers Numbers here of the part's places and stacks.
+   * @param numbers Indices in this thread of the part's places and stacks.
    */
   join(part: Part, numbers: JoinedNumbers): void;
 }
@@ -77,12 +77,12 @@ export class Joiner implements JoinedNumbers {
     this.#consumer = consumer;
   }
 
-  /** Number here of each of the thread's places. */
+  /** Index in this thread of each place of the other thread. */
   get place(): Int32Array {
     return this.#places.place;
   }
 
-  /** Number here of each of the thread's objects. */
+  /** Index in this thread of each object of the other thread. */
   get objects(): Int32Array {
     return this.#places.objects;
   }

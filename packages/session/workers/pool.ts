@@ -79,7 +79,7 @@ export interface PoolQueue<Order, Found> {
   /**
    * Returns the next order for a thread; `undefined` if there is none now.
    *
-   * @param thread Number of the thread, from 0.
+   * @param thread Index of the thread, from 0.
    */
   next(thread: number): Order | undefined;
   /** Receives the result of an order. An error thrown here ends the pool, as one of a thread does. */

@@ -4,13 +4,13 @@ import type { Run } from "../order/run.ts";
 import type { RecordBatch } from "@perfdata/format/records";
 import type { JoinedNumbers, Shareable } from "./part.ts";
 
-/** Consumers of one pass whose work several threads share. */
+/** Several consumers of one pass as one, whose work several threads can share. */
 export class SharedConsumers implements Consumer, Shareable<readonly unknown[]> {
   readonly needs: Needs;
   readonly #all: readonly (Consumer & Shareable)[];
 
   /**
-   * Creates the consumer that calls the given ones in turn.
+   * Creates a consumer that passes everything to the given consumers, one after the other.
    *
    * @param all Consumers that read samples in any order and need no step of their own (`applied`, …).
    */
@@ -41,7 +41,7 @@ export class SharedConsumers implements Consumer, Shareable<readonly unknown[]> 
     for (const consumer of this.#all) await consumer.start?.(engine);
   }
 
-  /** Passes a run to each consumer. */
+  /** Passes a group of records to each consumer. */
   rows(run: Run): void {
     for (const consumer of this.#all) consumer.rows(run);
   }
@@ -56,12 +56,12 @@ export class SharedConsumers implements Consumer, Shareable<readonly unknown[]> 
     for (const consumer of this.#all) await consumer.finish?.();
   }
 
-  /** The parts of all consumers. */
+  /** Returns the parts of all consumers. */
   part(): readonly unknown[] {
     return this.#all.map((consumer) => consumer.part());
   }
 
-  /** Reuses the memory of each consumer's predecessor. */
+  /** Lets each consumer reuse the memory of the same consumer of the previous stretch. */
   reuse(before: SharedConsumers): void {
     for (const [i, consumer] of this.#all.entries()) {
       const of = before.#all[i];
@@ -69,7 +69,7 @@ export class SharedConsumers implements Consumer, Shareable<readonly unknown[]> 
     }
   }
 
-  /** Joins each consumer's part. */
+  /** Passes each consumer its part of another thread. */
   join(parts: readonly unknown[], numbers: JoinedNumbers): void {
     for (const [i, consumer] of this.#all.entries()) consumer.join(parts[i], numbers);
   }

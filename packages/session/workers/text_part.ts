@@ -24,7 +24,7 @@ export interface TextConsumer<Part = unknown> extends Consumer {
   /**
    * Adds the counts of another consumer.
    *
-   * @param numbers Numbers here of the part's places.
+   * @param numbers Indices in this thread of the part's places.
    */
   join(part: Part, numbers: JoinedNumbers): void;
 }

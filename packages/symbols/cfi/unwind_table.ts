@@ -38,7 +38,7 @@ export class FrameTable implements CfiSource {
   readonly #program: RuleProgram;
   readonly #onDamage: (error: DwarfError) => void;
   /**
-   * For each entry of the index 1 + its number among the compiled FDEs; 0 if it is not compiled.
+   * For each entry of the index 1 + its index among the compiled FDEs; 0 if it is not compiled.
    */
   #entries: Int32Array | undefined;
   readonly #fdes: (Fde | undefined)[] = [];

@@ -68,7 +68,7 @@ export class FunctionNames {
     return this.#count;
   }
 
-  /** Number of the function with these names; -1 without a name. */
+  /** Index of the function with these names; -1 without a name. */
   number(found: FoundName): number {
     const { name, linkageName, unit, at, external, artificial } = found;
     const number = linkageName.unit === undefined ? -1 : this.#number(name, linkageName);
@@ -219,7 +219,7 @@ class Strings {
   readonly #pending = new Map<Section, Pending>();
   #block = new Uint8Array(0);
 
-  /** Number of the string at a place; -1 if there is none. */
+  /** Index of the string at a place; -1 if there is none. */
   number(place: StringPlace): number {
     const { unit, form, value } = place;
     if (unit === undefined) return -1;
@@ -246,7 +246,7 @@ class Strings {
     return offset;
   }
 
-  /** Number of the string at `offset` of `section`. The caller has checked the offset. */
+  /** Index of the string at `offset` of `section`. The caller has checked the offset. */
   numberAt(section: Section, offset: number): number {
     let pending = this.#pending.get(section);
     if (pending === undefined) {

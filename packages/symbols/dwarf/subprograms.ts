@@ -271,7 +271,7 @@ export class FunctionTable {
       this.#entry.length * 24;
   }
 
-  /** Number of the function at `address`, or -1. */
+  /** Index of the function at `address`, or -1. */
   find(address: number): number {
     return this.#cells.find(address);
   }
@@ -286,7 +286,7 @@ export class FunctionTable {
     return numberAt(this.#cellStart, f) >= 0;
   }
 
-  /** Number of the innermost call inlined into function `f` at `address`, or -1. */
+  /** Index of the innermost call inlined into function `f` at `address`, or -1. */
   findCall(f: number, address: number): number {
     return this.#callCells.find(address, this.#cellStart[f], this.#cellEnd[f]);
   }

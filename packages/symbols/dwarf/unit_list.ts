@@ -84,7 +84,7 @@ export class UnitList {
     return unit;
   }
 
-  /** Number of the last unit whose header is at or before an offset; -1 if there is none. */
+  /** Index of the last unit whose header is at or before an offset; -1 if there is none. */
   before(offset: number): number {
     let low = 0, high = this.length;
     while (low < high) {
@@ -95,7 +95,7 @@ export class UnitList {
     return low - 1;
   }
 
-  /** Number of the unit whose header is at an offset; -1 if there is none. */
+  /** Index of the unit whose header is at an offset; -1 if there is none. */
   exactly(offset: number): number {
     const number = this.before(offset);
     return number >= 0 && this.offset[number] === offset ? number : -1;

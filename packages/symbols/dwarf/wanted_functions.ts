@@ -61,12 +61,12 @@ export class WantedFunctions {
     }
   }
 
-  /** Number of the function at address number `i`, or -1. */
+  /** Index of the function at address number `i`, or -1. */
   functionAt(i: number): number {
     return intAt(this.#functionAt, i);
   }
 
-  /** Number of the innermost call inlined at address number `i`, or -1. */
+  /** Index of the innermost call inlined at address number `i`, or -1. */
   callAt(i: number): number {
     return intAt(this.#callAt, i);
   }

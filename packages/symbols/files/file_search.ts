@@ -274,7 +274,7 @@ class FileSearch {
 
   *#others(): Generator<FileCandidate | "itself"> {
     yield* this.#inPlaces();
-    // Without a build id, the process may be another one with its number.
+    // Without a build id, the pid may belong to another process by now.
     const { buildId, pid, path } = this.#wanted;
     if (pid !== undefined && buildId !== undefined && this.#symfs === "" && path.startsWith("/")) {
       yield { path: containerPath(pid, path), origin: "container" };

@@ -44,7 +44,7 @@ export class JitFiles {
   readonly #files: SymbolFiles;
   readonly #symfs: string;
   readonly #maps = new Map<string, SymbolTable | SymbolsError | undefined>();
-  /** Paths of jitdump files whose names have another number than their process. */
+  /** Paths of jitdump files whose names contain another pid than that of their process. */
   readonly #dumps = new Map<string, string>();
   readonly #read = new Map<string, JitFile | SymbolsError | undefined>();
 
@@ -66,8 +66,8 @@ export class JitFiles {
   /**
    * The path at which the jitdump file of a process is searched; `undefined` if it has none.
    *
-   * A process in a container names the file after the number that it has there, and the file is
-   * among those of the container, which can be reached while the process runs.
+   * A process in a container names the file by its pid inside of the container. The file is in the
+   * container, whose files can be read while the process runs.
    */
   dumpPath({ path, jitdump }: JitObject): string | undefined {
     if (jitdump === undefined) return undefined;
@@ -93,7 +93,7 @@ export class JitFiles {
       source?.close?.();
       return source !== undefined;
     } catch (error) {
-      // What is unreadable exists.
+      // A file that cannot be read exists.
       if (error instanceof SymbolsError) return true;
       throw error;
     }

@@ -28,7 +28,7 @@ Deno.test("innermostPid: the last number of a process that is in several namespa
   assertEquals(innermostPid(""), undefined);
 });
 
-Deno.test("JitFiles.perfMap: a process in a container has its map in there, under its number there", () => {
+Deno.test("JitFiles.perfMap: the map of a process in a container is found in the container, by the pid there", () => {
   const container = {
     "/proc/70/status": status(70, 1),
     "/proc/70/root/tmp/perf-1.map": "1000 10 inside\n",
@@ -48,8 +48,8 @@ Deno.test("JitFiles.perfMap: a process in a container has its map in there, unde
   );
 });
 
-Deno.test("JitFiles.open: a process in a container has its jitdump in there, under its number there", () => {
-  /** Files with these jitdumps, each of which has the number in its header. */
+Deno.test("JitFiles.open: the jitdump of a process in a container is found in the container, by the pid there", () => {
+  /** Files with these jitdumps, each of which has the pid in its header. */
   const files = (dumps: Readonly<Record<string, number>>, ...pids: number[]): SymbolFiles => ({
     open(path) {
       const pid = dumps[path];
@@ -68,7 +68,7 @@ Deno.test("JitFiles.open: a process in a container has its jitdump in there, und
   const inside = "/proc/70/root/tmp/jit-1.dump";
   const both = { [inside]: 1, "/tmp/jit-1.dump": 2, "/tmp/jit-70.dump": 3, "/s/tmp/jit-1.dump": 4 };
   assertEquals(opened(files(both, 70, 1), "/tmp/jit-1.dump"), [inside, 1]);
-  // Without a process that has this number in its container, it is a file of this machine.
+  // Without a running process that has this pid in a container, the file is on this machine.
   assertEquals(opened(files(both, 70, 2), "/tmp/jit-1.dump"), ["/tmp/jit-1.dump", 2]);
   assertEquals(opened(files(both), "/tmp/jit-1.dump"), ["/tmp/jit-1.dump", 2]);
   assertEquals(opened(files({}, 70, 1), "/tmp/jit-1.dump"), ["/tmp/jit-1.dump", undefined]);

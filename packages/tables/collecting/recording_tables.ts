@@ -149,7 +149,7 @@ export class RecordingTables implements Consumer {
   #key: RecordingKey | undefined;
   readonly #tables = new Map<Table, RowSink>();
   #hasTimes = false;
-  /** Number of a stream's samples, including filtered ones. */
+  /** The count of a stream's samples, including filtered ones. */
   #rows = 0;
   readonly #youngest = { hi: 0, lo: 0 };
   readonly #first = { hi: 0, lo: 0 };
@@ -220,7 +220,7 @@ export class RecordingTables implements Consumer {
     return isDay ? { wall_clock_ns: 0n, clockid_time_ns: 0n } : undefined;
   }
 
-  /** Adds a run. */
+  /** Adds a group of records. */
   rows(run: Run): void {
     const { count, type, chosen, timeHi, timeLo } = run;
     const isStream = (this.#engine as Engine).past === undefined;

@@ -37,7 +37,7 @@ export class TracepointRows {
     return this.#json.damaged;
   }
 
-  /** Adds a sample of a run, if its event is a tracepoint with a known format. */
+  /** Adds a sample, if its event is a tracepoint with a known format. */
   add(run: Run, i: number): void {
     const fields = this.#json.of(run, i);
     if (fields === undefined) return;
