@@ -19,7 +19,7 @@ import { wantedTransforms } from "./transformed.ts";
 
 type BrowserFlags = FlagsOf<typeof BROWSER_FLAGS & typeof PROFILE_FLAGS>;
 
-/** What the browser shows. */
+/** The profile in the browser, with its source and engine. */
 export interface Shown {
   readonly profile: Profile;
   readonly source: ReadProfile["source"];

@@ -77,7 +77,7 @@ export interface FlagRule<N extends string> {
  * The message about the first broken rule; `undefined` if none is broken.
  *
  * @param given Given flags and words.
- * @param texts What the user typed for words that are no flags, or for flags that a value implies.
+ * @param texts The typed text of words that are no flags, and of flags that a value implies.
  */
 export function brokenRule(
   rules: readonly FlagRule<string>[],

@@ -1,4 +1,4 @@
-/** What the flags of `funcs` ask for. */
+/** Parses the flags of `funcs`. */
 import { isTimeWeight, type ProfileWeight } from "@perfdata/profile";
 import {
   areOfBranches,

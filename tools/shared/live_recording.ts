@@ -37,7 +37,7 @@ export interface LiveOptions {
   readonly flags: FlagsOf<typeof PROFILE_FLAGS>;
   /** Whether to read source lines and inlined calls, when the recording has ended. */
   readonly debugInformation: boolean;
-  /** What is summed; periods by default. */
+  /** The column that is summed; periods by default. */
   readonly weight?: ProfileWeight;
   /** Receives all bytes as they arrive. */
   readonly save?: ((bytes: Uint8Array) => void) | undefined;

@@ -93,7 +93,7 @@ export function functionKey(
   return entry !== undefined;
 }
 
-/** What can be done with a function, where the pointer is. */
+/** The menu with actions for a function, at the pointer. */
 export function FunctionMenu(
   { store, menu }: { readonly store: Store; readonly menu: OpenMenu },
 ): JSX.Element {

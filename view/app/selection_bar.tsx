@@ -112,7 +112,7 @@ const TRANSFORM_TEXTS: Readonly<Record<string, string>> = {
   only: "only code of",
 };
 
-/** What a transform did, in words. */
+/** Describes a transform in words. */
 function transformText(transform: string): string {
   const colon = transform.indexOf(":");
   const about = transform.slice(colon + 1);

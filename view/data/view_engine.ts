@@ -50,7 +50,7 @@ export interface Shown extends Selection {
   readonly weight: Weight;
   /** Whether inlined functions are shown as functions. */
   readonly inline: boolean;
-  /** What is done to stacks, in turn: see `transformOf`. `having:` has a search after it. */
+  /** Transforms of stacks, applied in this order: see `transformOf`. `having:` precedes a search. */
   readonly transforms?: readonly string[] | undefined;
 }
 
@@ -448,7 +448,7 @@ function withObjects(
   };
 }
 
-/** What code of an object is called that has no name. */
+/** The displayed name of an object's code that has no symbol. */
 function nameOfObject(name: string = "unknown"): string {
   return name.startsWith("[") ? name : `[${name}]`;
 }

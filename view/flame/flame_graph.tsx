@@ -46,11 +46,11 @@ export interface FlameGraphProps {
   readonly pick: (fn: number) => void;
   /** Called with the function of a chosen box. */
   readonly look?: (fn: number) => void;
-  /** What else can be done with the last of the functions that lead to a box. */
+  /** Further actions for the function of a box. `path`: the functions from the root to the box. */
   readonly onFunction?: {
     /** Opens a menu at a point of the page. */
     readonly menu: (path: readonly number[], x: number, y: number) => void;
-    /** Takes a key; says whether it means something. */
+    /** Handles a key; returns whether it has a meaning. */
     readonly key: (path: readonly number[], key: string) => boolean;
   } | undefined;
   readonly onWidth: (width: number) => void;

@@ -106,7 +106,7 @@ const NARROW = 60;
 /** The choices of the key `l`: seconds at the end. */
 const LAST: readonly (number | undefined)[] = [undefined, 10, 60];
 
-/** What is known of a recording that is being made. */
+/** The state of a recording that is being made. */
 export interface Growth {
   /** Whether the recording has ended. */
   readonly isOver: boolean;
@@ -188,7 +188,7 @@ export class Browser {
   /**
    * Shows a recording that is being made.
    *
-   * @param engine What was read so far; `undefined` if it did not change.
+   * @param engine The samples so far; `undefined` if there are no new ones.
    * @param status A few words about the recording.
    */
   grow(engine: ViewEngine | undefined, { isOver, status }: Growth): void {
@@ -684,7 +684,7 @@ export class Browser {
     };
   }
 
-  /** Shows what can be done with the function of a row. Each entry stands for a key. */
+  /** Shows a menu of actions for the function of a row. Each entry has a key. */
   #openMenu(row: Row | undefined): void {
     const { objects, transforms } = this.state;
     const entries: (readonly [string, string])[] = [];

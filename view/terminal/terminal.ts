@@ -29,7 +29,7 @@ const LONG = 150;
 
 /** Draws a browser on a terminal. */
 export class Screen {
-  /** Where it is drawn. */
+  /** The terminal that it is drawn on. */
   readonly terminal: Terminal;
   readonly #browser: Browser;
   #shown: string[] = [];

@@ -77,7 +77,7 @@ export function Rates(props: Omit<TracksProps, "by" | "onColored">): JSX.Element
   );
 }
 
-/** What is known of an event: weights by bin, and the nanoseconds of a bin. */
+/** The rates of an event: weights by bin, and the nanoseconds of a bin. */
 interface Rate {
   readonly event: number;
   readonly bins: Float64Array;

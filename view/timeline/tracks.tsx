@@ -221,7 +221,7 @@ function countText({ tracks, count, left }: FoundTracks, by: Kind): string {
   return left === 0 ? all : `${all}${several(left, "thread")} without a track. `;
 }
 
-/** Which tracks are not shown, and which come first, by {@linkcode keyOf}. */
+/** Hidden tracks, and tracks that are shown first, by {@linkcode keyOf}. */
 interface Arrangement {
   readonly hidden: readonly string[];
   readonly pinned: readonly string[];
@@ -263,7 +263,7 @@ function arrangedTracks(
   return [...first, ...rest];
 }
 
-/** Where the pointer is: the track, the time, and the point of the page. */
+/** Position of the pointer: the track, the time, and the point of the page. */
 interface Pointed {
   readonly track: Track;
   readonly time: number;
@@ -274,7 +274,7 @@ interface Pointed {
 /** Functions of the stack that are shown at the pointer. */
 const POINTED = 8;
 
-/** What was sampled where the pointer is. */
+/** A tip with the sample at the pointer. */
 function PointedTip(
   props: TracksProps & {
     readonly pointed: Pointed;
@@ -413,7 +413,7 @@ interface TrackProps {
   readonly traced: readonly PtGrowth[] | undefined;
   /** All marks. */
   readonly marks: Marks | undefined;
-  /** Those of the track, in order of time. */
+  /** Marks of the track, in order of time. */
   readonly marked: readonly number[] | undefined;
   /** Time of the mark that is chosen. */
   readonly markedAt: number | undefined;

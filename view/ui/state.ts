@@ -43,7 +43,7 @@ export interface ViewState extends Shown {
   readonly counts: ProfileWeight;
   /** Seconds at the end of the recording that are shown, instead of a fixed start. */
   readonly last: number | undefined;
-  /** What is done to stacks, in turn. */
+  /** Transforms of stacks, applied in this order. */
   readonly transforms: readonly string[];
   /** Part of a name, or an expression between slashes. */
   readonly search: string;

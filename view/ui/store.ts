@@ -45,12 +45,12 @@ export interface OpenRecording {
   readonly colors: readonly string[];
 }
 
-/** A menu of what can be done with a function. */
+/** A menu with actions for a function. */
 export interface OpenMenu {
   readonly fn: number;
   /** The functions that lead to it, outermost first, and the function itself. */
   readonly stack: readonly number[];
-  /** Where the pointer is. */
+  /** Position of the menu in the page. */
   readonly x: number;
   readonly y: number;
 }

@@ -24,7 +24,7 @@ export function serveCalls(openFiles: FileOpener | undefined): void {
   let source: Promise<ViewSource> | undefined;
   let engine: (() => Promise<ViewEngine>) | undefined;
   let comparison: Promise<Comparison | undefined> | undefined;
-  /** What was kept of a recording that is being made, to compare with. */
+  /** A kept state of a recording that is being made, to compare with. */
   let kept: ViewEngine | undefined;
   const progressed = (progress: ProgressState) => scope.postMessage({ progress });
   const open = (opening: Opening): Promise<ViewSource> => {

@@ -64,7 +64,7 @@ export function putRawEvent(
  *
  * @param from Index of the first word.
  * @param to Index after the last word, a multiple of four words later.
- * @param line Number of the first line.
+ * @param line Index of the first line.
  */
 function putLines(
   out: DataView,

@@ -149,7 +149,7 @@ export class SampleText {
    * Writes all of the sample that was located last.
    *
    * @param slot Slot of its thread's text.
-   * @param binary Number of its address's binary.
+   * @param binary Index of its address's binary.
    * @param explained Lines about its raw data.
    */
   put(

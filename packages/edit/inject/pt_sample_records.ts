@@ -71,7 +71,7 @@ const [USER_MARK, KERNEL_MARK] = [PERF_CONTEXT_USER, PERF_CONTEXT_KERNEL].map((m
   Number(BigInt.asIntN(32, mark))
 ) as [number, number];
 
-/** What was not traced is not sampled. */
+/** Attr flags that exclude code from tracing, and so from the samples. */
 const EXCLUDED = [
   "exclude_user",
   "exclude_kernel",
@@ -124,7 +124,7 @@ export class PtSampleRecords implements Edit {
   /**
    * Makes nothing yet.
    *
-   * @param filter Which samples are made.
+   * @param filter Selects the samples that are made.
    * @throws {PerfDataError} If samples of several events could not be distinguished.
    */
   constructor(
@@ -193,7 +193,7 @@ export class PtSampleRecords implements Edit {
     return whole;
   }
 
-  /** The trace goes, with what describes it, and the rounds, which would be over before the samples come. */
+  /** Drops the trace and its description, and FINISHED_ROUND records: the samples come later. */
   record(batch: RecordBatch, i: number): Verdict {
     const type = batch.type(i);
     return type === PERF_RECORD_AUXTRACE_INFO || type === PERF_RECORD_AUXTRACE ||

@@ -45,7 +45,7 @@ export interface MergedInput {
   readonly timeOffset: bigint;
   /** Offset added to the input's CPU numbers. */
   readonly cpuOffset: number;
-  /** Number of the input's samples. */
+  /** The count of the input's samples. */
   samples: number;
 }
 
@@ -172,7 +172,7 @@ function alignTimes(
 /** Unites events with the same attr. */
 function uniteEvents(parts: readonly Part[]): {
   events: WriterEvent[];
-  /** Number of each event in the result, by input and number of the event in it. */
+  /** Index of each event in the result, by input and index of the event in the input. */
   numbers: number[][];
 } {
   const events: { attr: PerfEventAttr; ids: bigint[] }[] = [];

@@ -20,7 +20,7 @@ export interface MovedPart {
 export interface PartAux {
   /** Whether the result has the input's AUXTRACE_INFO. */
   readonly isFirst: boolean;
-  /** Offset added to the number of each buffer. */
+  /** Offset added to the index of each buffer. */
   readonly idxOffset: number;
   /** Kept parts by file offset of the payload. Payloads that are not listed are dropped. */
   readonly parts: ReadonlyMap<number, MovedPart>;

@@ -85,7 +85,7 @@ export class Turns {
   /**
    * Waits until it is the input's turn: that of the input with the oldest records left.
    *
-   * @param copied Number of the input's records written.
+   * @param copied The count of the input's records written so far.
    */
   async wait(part: Part, copied: number): Promise<void> {
     const input = this.#running.get(part);

@@ -111,7 +111,7 @@ class Chosen implements Consumer {
   readonly #byPlace: boolean;
   #engine: Engine | undefined;
   #names: SampleComms | undefined;
-  /** Result by number of a comm. */
+  /** Result by index of a comm. */
   readonly #comms: (boolean | undefined)[] = [];
   /** Results by place, and by stack if any place in it counts. */
   readonly #places: (boolean | undefined)[] = [];

@@ -22,11 +22,11 @@ export interface BinaryBranches {
     readonly taken: number;
     readonly mispredicted: number;
   }[];
-  /** Traces: code that ran without a taken branch, including both ends. */
+  /** Code that was executed without a taken branch: addresses of its first and last instruction. */
   readonly ranges: readonly {
     readonly from: number;
     readonly to: number;
-    /** Whether the branch before the trace left another function by a call or return. */
+    /** Whether the branch to its start left another function by a call or return. */
     readonly entered: boolean;
     readonly count: number;
   }[];
@@ -158,7 +158,7 @@ function* inChunks(lines: Iterable<string>): Generator<Uint8Array<ArrayBuffer>, 
 
 /**
  * The pre-aggregated format of `perf2bolt -pa`: `B FROM TO TAKEN MISPREDICTED` for branches, `F` or
- * `f FROM TO COUNT` for traces, `f` if it was entered from another function.
+ * `f FROM TO COUNT` for straight code, `f` if it was entered from another function.
  *
  * @example
  * ```ts

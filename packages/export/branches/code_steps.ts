@@ -7,7 +7,7 @@ import { SymbolsError } from "@perfdata/symbols/resolver";
 const WINDOW = 1 << 16, LONGEST = 15;
 const PF_X = 1;
 
-/** Instructions that never fall through. Calls are among them, since a trace ends there. */
+/** Instructions that end straight code: they never continue with the next one, or are calls. */
 const ENDS: ReadonlySet<number> = new Set([
   InsnKind.JMP,
   InsnKind.CALL,

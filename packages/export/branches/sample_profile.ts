@@ -13,7 +13,7 @@ import { CodeSteps } from "./code_steps.ts";
 export interface LineSamples {
   /** Number of times that the line ran. */
   count: number;
-  /** Number of calls of each function, by the number of its name. */
+  /** How often each function was called, by the index of its name. */
   targets: Map<number, number> | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface LineSamples {
  * function's declaration with a discriminator; `locationOf` combines both.
  */
 export interface FunctionSamples {
-  /** Number of the name. */
+  /** Index of the name. */
   readonly name: number;
   /** Bytes of executed instructions, including inlined functions. */
   total: number;
@@ -36,15 +36,15 @@ export interface FunctionSamples {
 
 /** A profile by function and line, for compilers. */
 export interface SampleProfile {
-  /** Names of functions, by number. */
+  /** Names of functions, by index. */
   readonly names: readonly string[];
   /** The functions, by descending total. */
   readonly functions: readonly FunctionSamples[];
   /** Whether discriminators include those of late compiler passes (`-enable-fs-discriminator`). */
   readonly isFlowSensitive: boolean;
-  /** Share of traces that are impossible: they contain a jump, a call or a return. */
+  /** Share of ranges that cannot be straight code: they contain a jump, a call or a return. */
   readonly impossible: number;
-  /** Share of the other traces that begin in functions with debug information. */
+  /** Share of the other ranges that begin in functions with debug information. */
   readonly named: number;
 }
 
@@ -75,8 +75,8 @@ const BATCH = 1 << 18;
 const AMBIGUOUS = /^(?:__cxx_global_var_init|__tls_init)/;
 
 /**
- * Makes a profile for compilers from a binary's traces, as `llvm-profgen` does: a line has the
- * count of its most frequent instruction, a function the bytes of all.
+ * Makes a profile for compilers from a binary's executed ranges, as `llvm-profgen` does: a line has
+ * the count of its most frequent instruction, a function the bytes of all.
  *
  * @param elf The binary, whose code is read.
  * @param dwarf Its debug information.
@@ -108,14 +108,14 @@ export function sampleProfile(
   };
 }
 
-/** Code that ran without a taken branch, including both ends. */
+/** Code that was executed without a taken branch: addresses of its first and last instruction. */
 export interface Range {
   readonly from: number;
   readonly to: number;
   readonly count: number;
 }
 
-/** Drops traces that contain a taken branch. They come from processors that repeat entries. */
+/** Drops ranges that contain a taken branch. They come from processors that repeat entries. */
 export function straightRanges(ranges: BinaryBranches["ranges"], steps: CodeSteps): Range[] {
   const kept: Range[] = [];
   let start = NaN, at = NaN, ended = false;
@@ -140,7 +140,7 @@ class Functions {
   readonly ranges: FunctionRanges;
   readonly #dwarf: ProfileDwarf;
   readonly #numbers = new Map<string, number>();
-  /** Number of a function's name, by the function's number; -1 without a name. */
+  /** Index of a function's name, by index of the function; -1 without a name. */
   readonly #ofFunction = new Map<number, number>();
   /** Ranges by name in the file. */
   readonly #ofName = new Map<string, number[]>();
@@ -162,7 +162,7 @@ class Functions {
     }
   }
 
-  /** Number of a function's name, without suffixes for copies; -1 without a name. */
+  /** Index of a function's name without suffixes for copies; -1 without a name. */
   name(number: number): number {
     let name = this.#ofFunction.get(number);
     if (name === undefined) {
@@ -173,7 +173,7 @@ class Functions {
     return name;
   }
 
-  /** Number of a name. */
+  /** Index of a name. */
   number(own: string): number {
     const name = canonicalName(own);
     let number = this.#numbers.get(name);
@@ -222,7 +222,7 @@ function canonicalName(name: string): string {
   return name;
 }
 
-/** Adds up traces and calls. */
+/** Adds up executed ranges and calls. */
 class Builder {
   readonly #dwarf: ProfileDwarf;
   readonly #functions: Functions;
@@ -239,8 +239,8 @@ class Builder {
   }
 
   /**
-   * Counts the instructions of traces. Returns the count of the traces that begin in a known
-   * function.
+   * Counts the instructions of executed ranges. Returns how often ranges were executed that begin in
+   * a known function.
    */
   addRanges(ranges: readonly Range[], steps: CodeSteps): number {
     const { low, high } = this.#functions.ranges;
@@ -282,7 +282,7 @@ class Builder {
           running -= (ends[ended++] as Range).count;
         }
         if (running === 0 && shown[i] === 0) {
-          // No count until the next trace begins.
+          // No instruction was executed up to the next range.
           const next = started < starts.length ? (starts[started] as Range).from : Infinity;
           if (next >= until) break;
           at = next;

@@ -132,7 +132,7 @@ const WHOLE_SPREAD = 0.1;
 
 /** Samples (both sides) that a function needs to contribute to the estimate of the spread. */
 const TELLING_SAMPLES = 20;
-/** Number of the largest functions that contribute. */
+/** The count of the largest functions that contribute. */
 const TELLING_FUNCTIONS = 200;
 /** Samples that a function needs in an object, on one side only, to count as moved. */
 const MOVED_SAMPLES = 10;

@@ -143,7 +143,7 @@ export function flameTree(data: FlameData, selection: FlameSelection): FlameTree
   return layOut(data, boxes, root);
 }
 
-/** Number of each thread's root; -1 without a root. */
+/** Index of each thread's root; -1 without a root. */
 function rootKeys({ threads }: FlameData, root: FlameSelection["root"]): Int32Array {
   if (root === "none") return new Int32Array(threads.length).fill(-1);
   const first = new Map<string, number>();

@@ -75,7 +75,7 @@ export class ChromeCalls implements CallWriter {
     text.zeros(rest % 1000, 3);
   }
 
-  /** Number of the text up to the end of a call's name. */
+  /** Index of the text up to the end of a call's name. */
   #start(place: number): number {
     return this.#starts[place] ??= this.#add(
       `{"ph":"X","name":${JSON.stringify(this.#names.names[place])},"pid":`,

@@ -64,7 +64,7 @@ class Dictionary {
   readonly #inline: boolean;
   readonly #strings = new Numbers<string>();
   readonly #attributes = new Numbers<{ key: number; value: AttributeValue }>();
-  /** Number of each stack, place, function and object; 0 if it has none yet. */
+  /** Index of each stack, place, function and object in the tables; 0 if it is not added yet. */
   readonly #stackOf: Int32Array;
   readonly #locationOf: Int32Array;
   readonly #functionOf: Int32Array;
@@ -190,7 +190,7 @@ class Dictionary {
   }
 }
 
-/** The number of an entry, assigned on first use from 1. */
+/** The index of an entry, assigned on first use from 1. */
 function met(numbers: Int32Array, list: number[], thing: number): number {
   return numbers[thing] ||= list.push(thing);
 }

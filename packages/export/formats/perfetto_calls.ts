@@ -28,7 +28,7 @@ const INSNS = 1, END = 2;
 /** A thread. Its packets are a sequence with its own names and clock. */
 interface Sequence {
   readonly number: number;
-  /** Number of each place's name in the sequence, or 0. */
+  /** Id of each place's name in the sequence, or 0. */
   names: Int32Array;
   /** Number of names. */
   named: number;
@@ -240,12 +240,12 @@ export class PerfettoCalls implements CallWriter {
   }
 }
 
-/** Number of the track of a sequence. */
+/** Id of the track of a sequence. */
 function trackOf(sequence: number): number {
   return 2 * sequence;
 }
 
-/** Number of the track of a process. */
+/** Id of the track of a process. */
 function processTrackOf(pid: number): number {
   return 2 * pid + 3;
 }

@@ -53,7 +53,7 @@ export interface ScriptOptions {
   readonly added?: AddedText | undefined;
 }
 
-/** Numbers of pieces of code. */
+/** Counts of pieces of code. */
 export interface CodePieces {
   /** All pieces. */
   readonly wanted: number;
@@ -211,7 +211,7 @@ export class ScriptWriter {
     return lines;
   }
 
-  /** Numbers of pieces of code between branches, if they are printed. */
+  /** Counts of pieces of code between branches, if they are printed. */
   get code(): CodePieces | undefined {
     return this.#blocks;
   }
@@ -346,7 +346,7 @@ export class ScriptWriter {
     this.text.string(`${timeOfDay(time, this.#clock, this.#nanoseconds)} `);
   }
 
-  /** Number of the text of comm, pid and tid. */
+  /** Index of the text of comm, pid and tid. */
   #threadText({ has, chain, comm, pid, tid }: EventShape): number {
     const isShort = has.ip === true && chain;
     const known = this.#threadTexts.get(tid);

@@ -16,7 +16,7 @@ const NONE = -1;
 export class FrameLines {
   readonly #places: ScriptPlaces;
   readonly #fields: FrameFields;
-  /** Number of each place's text. */
+  /** Index of each place's text. */
   #numbers = new Int32Array(1 << 10).fill(NONE);
   readonly #scratch = new ByteText();
   #pool = new TextPool();

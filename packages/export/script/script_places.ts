@@ -49,7 +49,7 @@ export class ScriptPlaces {
   readonly #lookUps: PlaceLookUps;
   readonly #names: CodeNames;
   readonly #wants: PlaceWants;
-  /** Number of each place's function, plus one; 0 without a name. */
+  /** Index of each place's function, plus one; 0 without a name. */
   #functions = new Int32Array(1 << 10);
   /** Displayed names by index of the function. */
   readonly #texts: (string | undefined)[] = [];
@@ -58,7 +58,7 @@ export class ScriptPlaces {
   readonly #bases: { readonly hi: number; readonly lo: number }[] = [];
   readonly #pool = new TextPool();
   /**
-   * Numbers in the pool of the names and objects, by index of the function or object plus one; the
+   * Indices in the pool of the names and objects, by index of the function or object plus one; the
    * first one is "[unknown]".
    */
   readonly #nameTexts: number[] = [this.#pooled("[unknown]")];

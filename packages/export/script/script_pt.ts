@@ -230,7 +230,7 @@ export class PtScriptWriter {
   readonly #eventTexts: number[] = [];
   readonly #recordedTexts: readonly number[];
   readonly #pool = new TextPool();
-  /** Number of the text after an address, by place and fields. */
+  /** Index of the text after an address, by place and fields. */
   #ends = new Int32Array(0);
   readonly #flags = new Map<number, number>();
   readonly #insns: number[] = [];
@@ -309,7 +309,7 @@ export class PtScriptWriter {
     this.#recordedTexts = options.eventNames.map(text);
   }
 
-  /** Numbers of pieces of code between branches, if they are printed. */
+  /** Counts of pieces of code between branches, if they are printed. */
   get code(): CodePieces | undefined {
     return this.#blocks;
   }
@@ -469,7 +469,7 @@ export class PtScriptWriter {
       ": ";
   }
 
-  /** Number of the flags' text. */
+  /** Index of the flags' text. */
   #flagsText(flags: number): number {
     let number = this.#flags.get(flags);
     if (number === undefined) {
@@ -552,7 +552,7 @@ export class PtScriptWriter {
     text.pooled(this.#pool, this.#end(words[to + 2] as number, has));
   }
 
-  /** Number of the text after a place's address. */
+  /** Index of the text after a place's address. */
   #end(place: number, has: Has): number {
     // Synthesized events can have other fields.
     const n = 2 * (place + 1) + (has === this.#fields[0] ? 0 : 1);

@@ -14,7 +14,7 @@ import type { PtScriptWriter } from "./script_pt.ts";
  * part is added to this period.
  */
 export interface FirstPeriod {
-  /** Number of the line. */
+  /** Index of the line. */
   readonly line: number;
   /** Bytes before it in the part. */
   readonly at: number;

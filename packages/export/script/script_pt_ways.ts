@@ -29,7 +29,7 @@ export class WayTexts {
   /** The free entry for the branch that was looked up last. */
   #free = 0;
 
-  /** Number of the text of the branch whose words begin at `at`, or one of {@linkcode NoText}. */
+  /** Index of the text of the branch whose words begin at `at`, or one of {@linkcode NoText}. */
   find(words: Int32Array, at: number): number {
     const entries = this.#entries;
     const from = words[at + SAMPLE_WORD.FROM] as number;

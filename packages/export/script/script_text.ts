@@ -58,7 +58,7 @@ export interface ScriptPart {
   readonly rows: RowCounts;
   /** Results of look-ups. */
   readonly names: OutcomesPart;
-  /** Numbers of pieces of code. */
+  /** Counts of pieces of code. */
   readonly code: CodePieces;
 }
 
@@ -182,7 +182,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     return (this.#places as ScriptPlaces).trust(this.samples.samples());
   }
 
-  /** Numbers of pieces of code between branches, and of unreadable ones. */
+  /** Counts of pieces of code between branches, and of unreadable ones. */
   get code(): CodePieces {
     const { wanted = 0, missing = 0 } = this.#writer?.code ?? {};
     return {

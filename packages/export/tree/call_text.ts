@@ -48,7 +48,7 @@ export class CallText {
   readonly #threads = new Map<number, Thread>();
   /** For each place, the numbers of its texts plus one, by level and ending; 0 if missing. */
   readonly #lines: (Int32Array | undefined)[] = [];
-  /** Number of each duration's text plus one, by ns + 1 (0: unknown duration); 0 if missing. */
+  /** Index of each duration's text plus one, by ns + 1 (0: unknown duration); 0 if missing. */
   readonly #durations = new Int32Array(DURATIONS);
   /** The text of a duration that is not cached. */
   readonly #duration = new TextPool();
@@ -124,7 +124,7 @@ export class CallText {
     return Math.min(depth - inside, LEVELS - 1);
   }
 
-  /** Number of a line's text after the duration. */
+  /** Index of a line's text after the duration. */
   #line(place: number, level: number, ending: Ending): number {
     const at = level * ENDINGS.length + ending;
     let lines = this.#lines[place];

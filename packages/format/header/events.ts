@@ -218,7 +218,7 @@ export class EventTable implements Iterable<PerfEvent> {
     for (const event of events) this.add(event);
   }
 
-  /** Returns the number of the event of the record in `[start, end)` of `view`; -1 if its id is unknown. */
+  /** Returns the index of the event of the record in `[start, end)` of `view`; -1 if its id is unknown. */
   indexOf(view: DataView, start: number, end: number, type: number, le: boolean): number {
     const n = this.#events.length;
     if (n <= 1) return n - 1;

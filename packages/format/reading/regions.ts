@@ -19,7 +19,7 @@ export interface Region {
   readonly offset: number;
   /** Size in bytes. */
   readonly size: number;
-  /** Number of the attr for `ids`, id of the feature for `feature`. */
+  /** Index of the attr for `ids`, id of the feature for `feature`. */
   readonly index?: number;
 }
 

@@ -74,7 +74,7 @@ export interface SampleRegs {
 export interface StackUser {
   /** The bytes from the stack pointer up. */
   data: Uint8Array;
-  /** Number of the bytes that the kernel could read; missing if the dump is empty. */
+  /** The count of bytes that the kernel could read; missing if the dump is empty. */
   dyn_size?: bigint;
 }
 

@@ -22,7 +22,8 @@ export interface StructContext {
 }
 
 /**
- * Receives the byte range of each field while it is decoded. The annotated hexdump is made from this.
+ * Receives the byte range of each field while it is decoded, for the annotated hexdump. (No trace of
+ * a processor.)
  *
  * Calls of `begin` and `end` come in pairs and are nested like the structures.
  */

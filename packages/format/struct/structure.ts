@@ -2,7 +2,7 @@ import type { ByteReader, Residue } from "./cursor.ts";
 import type { Scope } from "./condition.ts";
 import { type Codec, codecsOf, type Fields, type StructCodec, type StructValue } from "./codec.ts";
 
-/** Decodes a field of a structure, and reports it to the trace. */
+/** Decodes a field of a structure, and reports its byte range to the reader's `Trace`. */
 export function decodeField<T>(r: ByteReader, name: string, codec: Codec<T>, scope: Scope): T {
   const trace = r.trace;
   if (trace === undefined) return codec.decode(r, scope);

@@ -29,12 +29,12 @@ const KNOWN = 1 << 12;
 /** Maximum number of blocks, after which {@linkcode BlockCache.full} is true. */
 const MAX_BLOCKS = 1 << 21;
 
-/** Number of each mode, for hash keys. */
+/** A number for each mode, for hash keys. */
 const MODE_BITS: Readonly<Record<InsnMode, number>> = { 64: 0, 32: 1, 16: 2 };
 const MODES: readonly InsnMode[] = [64, 32, 16];
 
 /**
- * Basic blocks of code, decoded once and kept in typed arrays. A block is identified by its number.
+ * Basic blocks of code, decoded once and kept in typed arrays. A block is identified by its index.
  *
  * A block begins at a target of execution. It ends with the first branch, PTWRITE or MOV to CR3, after
  * 256 instructions, or at the end of the available bytes. Blocks may overlap.
@@ -110,7 +110,7 @@ export class BlockCache {
     return this.#ranges.get(this.range[block] as number) as CodeRange;
   }
 
-  /** Removes all blocks; their numbers become invalid. */
+  /** Removes all blocks; their indices become invalid. */
   clear(): void {
     this.count = 0;
     this.#table.fill(0);
@@ -143,7 +143,7 @@ export class BlockCache {
   /**
    * Returns the block that begins at an address, and decodes it if it is new.
    *
-   * @returns The block's number, or one of {@linkcode NoBlock}.
+   * @returns The block's index, or one of {@linkcode NoBlock}.
    */
   at(space: CodeSpace, low: number, high: number, mode: InsnMode): number {
     const slot = hash(low, 0) & KNOWN - 1;

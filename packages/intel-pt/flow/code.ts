@@ -6,7 +6,7 @@
  * two processes should be one range.
  */
 export interface CodeRange {
-  /** Number of the range, 0 to 2^28 - 1. */
+  /** Id of the range, 0 to 2^28 - 1. */
   readonly id: number;
   /** Bits 31:0 of the first address, as a signed integer. */
   readonly low: number;
@@ -92,7 +92,7 @@ export function offsetIn(range: CodeRange, low: number, high: number): number {
 /**
  * Creates a range over bytes in memory.
  *
- * @param id Number of the range; see {@linkcode CodeRange.id}.
+ * @param id Id of the range; see {@linkcode CodeRange.id}.
  * @param address First address of the range.
  *
  * @example

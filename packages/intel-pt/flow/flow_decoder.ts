@@ -19,7 +19,7 @@ export interface FlowSink {
    * (`~n`) of the number of an event. They are valid during the call only.
    */
   flow(run: FlowDecoder): void;
-  /** Called before the numbers of blocks and paths are reused: data keyed by them has to be dropped. */
+  /** Called before the indices of blocks and paths are reused: data keyed by them has to be dropped. */
   forget?(): void;
 }
 

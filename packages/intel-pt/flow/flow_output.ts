@@ -231,7 +231,7 @@ export abstract class FlowOutput {
   protected abstract deliver(): void;
 
   /**
-   * Tells the sink that the numbers of blocks and paths are reused.
+   * Tells the sink that the indices of blocks and paths are reused.
    *
    * @internal
    */
@@ -296,7 +296,7 @@ export abstract class FlowOutput {
       cache.clear();
     }
     if (this.generation !== cache.generation) {
-      // After another decoder has cleared the cache, addresses replace the numbers of blocks.
+      // After another decoder has cleared the cache, addresses replace the indices of blocks.
       this.generation = cache.generation;
       walker.stack.forgetBlocks();
     }

@@ -72,7 +72,7 @@ class ReturnStack {
     this.#depth = 0;
   }
 
-  /** Drops the numbers of blocks, which become invalid. */
+  /** Drops the indices of blocks, which become invalid. */
   forgetBlocks(): void {
     this.#block.fill(-1);
   }
@@ -129,7 +129,7 @@ export class Walker {
     this.high = high;
   }
 
-  /** Keeps only the address of execution, before numbers of blocks or ranges change. */
+  /** Keeps only the address of execution, before indices of blocks or ids of ranges change. */
   detach(): void {
     if (this.cur < 0) return;
     this.low = this.blocks.low[this.cur] as number;

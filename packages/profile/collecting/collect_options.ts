@@ -56,7 +56,7 @@ export interface CollectOptions {
    */
   readonly weight?: ProfileWeight | undefined;
   /**
-   * Numbers of running threads at which samples count; all by default. Other samples are in the
+   * Counts of running threads at which samples count; all by default. Other samples are in the
    * totals, as in perf.
    */
   readonly parallelism?: ReadonlySet<number> | undefined;

@@ -173,7 +173,7 @@ export function objectsOf({ places }: Engine): Profile["objects"] {
   }));
 }
 
-/** The threads in order of appearance, and the number of the thread by context. */
+/** The threads in order of appearance, and the index of the thread by context. */
 export function threadsOf(
   collector: SampleCollector,
 ): { readonly threads: ThreadTable; readonly threadOf: Int32Array } {
@@ -288,7 +288,7 @@ export function epochOf(first: bigint | undefined): bigint {
   return first === undefined || first < EXACT ? 0n : first;
 }
 
-/** Numbers of samples with callers. */
+/** Counts of samples with callers. */
 export interface Callers {
   /** Samples with a stack of more than one place. */
   readonly some: number;

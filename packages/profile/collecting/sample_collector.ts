@@ -61,7 +61,7 @@ const SWITCH = -1;
  */
 export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   readonly needs: Needs;
-  /** Totals by number of event. */
+  /** Totals by index of the event. */
   readonly totals: EventTotal[] = [];
   /** The largest period of each event; the largest weight if memory accesses are counted. */
   readonly largest: LargestPeriods = new LargestPeriods();
@@ -94,12 +94,12 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   readonly #options: CollectOptions;
   readonly #keys: SampleKeys;
   readonly #isLatency: boolean;
-  /** Whether the number of running threads is needed. */
+  /** Whether the count of running threads is needed. */
   readonly #isParallel: boolean;
   readonly #features = new Map<number, Uint8Array>();
   #intervals: ThreadIntervals | undefined;
   #parallelism: Parallelism | undefined;
-  /** Sum of the periods, by event and number of running threads. */
+  /** Sum of the periods, by event and count of running threads. */
   readonly #byThreads: (number[] | undefined)[] = [];
   /** Rounding error of divided periods, which the next sample compensates. */
   #rest = 0;
@@ -182,7 +182,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     return this.#engine?.eventNames ?? [];
   }
 
-  /** Numbers of running threads, if needed. */
+  /** Counts the running threads, if needed. */
   get parallelism(): Parallelism | undefined {
     return this.#parallelism;
   }

@@ -105,9 +105,9 @@ const LOW_16 = 0xffff;
  * table grows.
  */
 export class SampleDetails {
-  /** Number of combinations. */
+  /** The count of combinations. */
   count = 0;
-  /** Number of running threads at the next sample, if that is a column. */
+  /** The count of running threads at the next sample, if that is a column. */
   parallelism = 1;
   readonly #columns: readonly DetailColumn[];
   /** Words per combination: two for each column, the lower one first. */
@@ -155,7 +155,7 @@ export class SampleDetails {
     this.#le = littleEndian;
   }
 
-  /** Number of a sample's combination. */
+  /** Index of a sample's combination. */
   of(run: Run, i: number): number {
     const number = intAt(run.event, i);
     const event = this.#events[number] as PerfEvent;

@@ -73,7 +73,7 @@ export function joinPmus(profile: Profile): Profile {
   return renumbered({ ...profile, samples: withPmus(profile, first, events) }, made, dense);
 }
 
-/** The samples with the number of their PMU among those of the joined event. */
+/** The samples with the index of their PMU among those of the joined event. */
 function withPmus(
   profile: Profile,
   first: Int32Array,

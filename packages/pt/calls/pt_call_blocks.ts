@@ -34,9 +34,9 @@ export class CallBlocks {
   readonly #code: PtCode;
   #pathKind = new Uint8Array(0);
   #afterCall = new Uint8Array(0);
-  /** Number of the call at the end of each block, + 1; 0 if unknown. */
+  /** Index of the call at the end of each block, + 1; 0 if unknown. */
   #site = new Int32Array(0);
-  /** Number of the call by return address, for jumps that end frames (longjmp). */
+  /** Index of the call by return address, for jumps that end frames (longjmp). */
   readonly #sites = new Map<number, number>();
   readonly #siteAddress: number[] = [];
   #blocks: BlockCache | undefined;
@@ -137,7 +137,7 @@ export class CallBlocks {
     return this.place[block] = this.placeAt(code, low[block] as number, high[block] as number);
   }
 
-  /** Number of the call at the end of a block (-1 if unknown), which returns to an address. */
+  /** Index of the call at the end of a block (-1 if unknown), which returns to an address. */
   siteOfBlock(block: number, low: number, high: number): number {
     const known = block < 0 ? -1 : (this.#site[block] as number) - 1;
     if (known >= 0) return known;
@@ -146,7 +146,7 @@ export class CallBlocks {
     return site;
   }
 
-  /** The number of the call that returns to an address; a new one for a new address. */
+  /** The index of the call that returns to an address; a new one for a new address. */
   siteBefore(address: number): number {
     let site = this.#sites.get(address);
     if (site === undefined) {
@@ -156,7 +156,7 @@ export class CallBlocks {
     return site;
   }
 
-  /** The number of the call that returns to an address; `undefined` if there was no such call. */
+  /** The index of the call that returns to an address; `undefined` if there was no such call. */
   siteReturningTo(low: number, high: number): number | undefined {
     return this.#sites.get(addressFromHalves(high, low));
   }

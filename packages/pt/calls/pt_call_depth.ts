@@ -13,7 +13,7 @@ export class CallDepth {
   place: Int32Array = new Int32Array(64);
   /** Number of open calls. */
   count = 0;
-  /** Number of the trace piece with these calls, which end with the piece. */
+  /** Index of the piece of AUX data with these calls, which end with the piece. */
   trace = -1;
   #traceEnd = new Uint8Array(64);
   #last = 0;

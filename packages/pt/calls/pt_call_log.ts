@@ -77,7 +77,7 @@ export class CallLog {
   #end = new Float64Array(256);
   #insns = new Float64Array(256);
   #counts = new Uint8Array(256);
-  /** Number of open calls by thread and row. */
+  /** The count of open calls by thread and row. */
   readonly #open: Int32Array[] = [];
   /** Rows that were opened since the last {@linkcode CallLog.handOver}. */
   readonly #opened: number[] = [];
@@ -88,7 +88,7 @@ export class CallLog {
     this.#counting = counting;
   }
 
-  /** Adds a thread, or the idle task of a CPU; returns its number. */
+  /** Adds a thread, or the idle task of a CPU; returns its index. */
   thread(tid: number): number {
     this.#open.push(new Int32Array(64));
     return this.#tids.push(tid) - 1;
@@ -112,7 +112,7 @@ export class CallLog {
     this.#counts[n] = ended.counts ? 1 : 0;
   }
 
-  /** Clears the open calls of a thread, which the joining thread takes over under a number. */
+  /** Forgets the open calls of a thread, which the joining thread continues; ends their sums. */
   handOver(thread: number, number: number): void {
     if (this.#count === 0) this.#handOver(thread, number);
     else this.#add(HANDED_OVER, thread, number);

@@ -9,7 +9,7 @@ export const CALL_OP = {
    * ns.
    */
   STEP: 0,
-  /** Sums up to here have the number `a`; at most `b` calls were open at once. */
+  /** Sums up to here have the owner `a`; at most `b` calls were open at once. */
   SUMS: 1,
   /**
    * The last execution of the call that returns to the address in `time` had `a` calls around it,
@@ -53,11 +53,11 @@ const WORD = { KIND: 0, LOW: 1, HIGH: 2, TIME: 3, INSNS: 4, CYCLES: 5, A: 6, B: 
  * before, in order of execution. Calls that begin and end in the range are not among them.
  */
 export class CallOps {
-  /** Number of operations. */
+  /** The count of operations. */
   count = 0;
   #words = new Float64Array(64 * WORDS);
   readonly #events: Pick<CallEvents, "count"> | undefined;
-  /** Number of rows that have a ROWS operation. */
+  /** The count of rows that have a ROWS operation. */
   #rows = 0;
 
   /**
@@ -92,7 +92,7 @@ export class CallOps {
     words[at + WORD.A] = a;
   }
 
-  /** Adds {@linkcode CALL_OP.SUMS} with a number. */
+  /** Adds {@linkcode CALL_OP.SUMS} with an owner. */
   addSums(stack: CallStack, number: number): void {
     this.add(CALL_OP.SUMS, stack, number);
     this.#words[WORDS * (this.count - 1) + WORD.B] = stack.peak;
@@ -195,13 +195,13 @@ export class CallOpReader {
 }
 
 /**
- * Time and instructions of calls that count only if no call of the same row is open around them:
- * rows of four numbers.
+ * Time and instructions of calls that count only if no outer call of the same row is open. Only the
+ * joining thread knows the outer calls, so sums are kept by owner: a point in the operations.
  */
 export class OwnSums {
   #words = new Float64Array(256);
   #used = 0;
-  /** Sums by row since the last number. */
+  /** Sums by row since the last {@linkcode OwnSums.end}. */
   #time = new Float64Array(64);
   #insns = new Float64Array(64);
   #touched = new Uint8Array(64);
@@ -222,7 +222,7 @@ export class OwnSums {
     this.#insns[row] = (this.#insns[row] as number) + insns;
   }
 
-  /** Ends the current sums, which get a number. */
+  /** Ends the current sums, and assigns them to an owner: the number of a CALL_OP.SUMS. */
   end(number: number): void {
     for (const row of this.#rows) {
       const at = this.#used;
@@ -237,7 +237,7 @@ export class OwnSums {
     this.#rows.length = 0;
   }
 
-  /** Returns all rows: number, row, ns, instructions. */
+  /** Returns all sums, four numbers each: owner, row, ns, instructions. */
   take(): Float64Array<ArrayBuffer> {
     const words = this.#words.slice(0, this.#used);
     this.#used = 0;

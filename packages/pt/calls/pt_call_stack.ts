@@ -55,7 +55,7 @@ export class CallStack {
   resumeHigh = 0;
   /** Maximum number of open calls since {@linkcode CallStack.empty}. */
   peak = 0;
-  /** Numbers of the calls that were made since then. */
+  /** Indices of the calls that were made since then. */
   readonly sites: number[] = [];
   /** By index of a call: the number of calls around its last execution, and the epoch of that. */
   #siteDepth = new Int32Array(0);

@@ -44,7 +44,7 @@ export class CallTracker {
   #cpu = -1;
   #now = -1;
   #counts = true;
-  /** Number of the next operation SUMS. */
+  /** Owner of the next operation SUMS. */
   #handed = 0;
 
   /** Starts without a thread. */

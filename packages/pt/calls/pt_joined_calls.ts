@@ -71,7 +71,7 @@ export interface JoiningCalls {
   readonly stackOf: (buffer: PtBuffer) => CallStack | undefined;
 }
 
-/** Numbers here for the numbers of a part. */
+/** Index here for each index of a part. */
 export interface PartNumbers {
   /** Places here, by places of the part. */
   readonly placeOf: Int32Array;

@@ -29,7 +29,7 @@ export interface CallStats {
   readonly time: number;
   /** Instructions in them, counting recursion once. */
   readonly insns: number;
-  /** Numbers of calls by duration: see {@linkcode latencyBucket}; `undefined` without times. */
+  /** The counts of calls by duration: see {@linkcode latencyBucket}; `undefined` without times. */
   readonly histogram: Float64Array | undefined;
   /** The slowest calls, in descending order of duration. */
   readonly slowest: readonly SlowCall[];

@@ -21,7 +21,7 @@ export class SampleTrack {
   buffer: PtBuffer;
   readonly rows: PtSampleRows;
   readonly period: SamplePeriod;
-  /** Number of the trace piece. Open calls do not continue in the next piece. */
+  /** Index of the piece of AUX data. Open calls do not continue in the next piece. */
   piece = 0;
   /** Time of samples in ns, which never decreases. */
   now = -1;

@@ -52,7 +52,7 @@ const LONGEST_INSN = 15;
 /** A contiguous part of a function. */
 interface Piece {
   readonly insns: readonly DataInsn[];
-  /** Number of the instruction at each distance from the start. */
+  /** Index of the instruction at each distance from the start. */
   readonly numberAt: ReadonlyMap<number, number>;
   readonly registers: RegisterTypes | undefined;
 }

@@ -111,7 +111,7 @@ export async function nameCounted(
 }
 
 /**
- * Numbers of places' names in rows: object, function, line and file. An entry is a distinct
+ * Indices of places' names in rows: object, function, line and file. An entry is a distinct
  * combination of the needed ones.
  */
 export class PlaceNames {
@@ -158,7 +158,7 @@ export class PlaceNames {
   readonly #all: (Int32Array | undefined)[] = [];
 
   /**
-   * Numbers the names of places. Without names, functions are addresses.
+   * Assigns indices to the names of places. Without names, functions are addresses.
    *
    * @param accesses The data that the instruction at each place accesses.
    */
@@ -317,7 +317,7 @@ export class PlaceNames {
     return this.#code === undefined ? -1 : functionAt(this.#code, place);
   }
 
-  /** A function by number in the names of all places. */
+  /** A function by index in the names of all places. */
   #functionOf(source: number): NamedFunction | undefined {
     if (source < 0 || this.#code === undefined) return undefined;
     const { symbol, name } = this.#code.functions;
@@ -379,7 +379,7 @@ export class PlaceNames {
     return finer;
   }
 
-  /** Number of the value of a rarely used column at a place. */
+  /** The value, or the index of its text, of a rarely used column at a place. */
   #fineValue(column: FineColumn, at: FinePlace): number {
     const { place, symbol } = at;
     switch (column) {
@@ -396,7 +396,7 @@ export class PlaceNames {
     }
   }
 
-  /** Number of a place's function and offset. */
+  /** Index of a place's function and offset. */
   #point({ place, symbol, dso, inObject, base }: FinePlace): number {
     const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
     const level = levelOf(mode);

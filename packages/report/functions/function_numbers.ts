@@ -89,7 +89,7 @@ export class FunctionNumbers {
   /**
    * Index of a function.
    *
-   * @param source The function's number among the names of all places.
+   * @param source The function's index among the names of all places.
    */
   symbol(
     dso: number,
@@ -113,20 +113,20 @@ export class FunctionNumbers {
     return this.#lower(number, level);
   }
 
-  /** Number of an address in a variable. Each address has its own number. */
+  /** Index of an address in a variable. Each address has its own index. */
   datum(dso: number, symbol: NamedFunction, address: number, level: number): number {
     const { start, end, data } = symbol;
     const key = `data ${dso} ${start} ${end} ${data ? address : "code"}`;
     return this.#lower(this.#named(key, symbol, address, data === true), level);
   }
 
-  /** Number of an address in a function or variable. Each address has its own number. */
+  /** Index of an address in a function or variable. Each address has its own index. */
   point(dso: number, symbol: NamedFunction, address: number, level: number): number {
     const key = `point ${dso} ${symbol.start} ${symbol.end} ${address}`;
     return this.#lower(this.#named(key, symbol, address, true), level);
   }
 
-  /** Number of an inlined function, identified by its name wherever it is inlined. */
+  /** Index of an inlined function, identified by its name wherever it is inlined. */
   inlined(dso: number, name: string, address: number, level: number): number {
     const key = `inlined ${dso} ${name}`;
     let number = this.#byKey.get(key);
@@ -138,7 +138,7 @@ export class FunctionNumbers {
     return this.#lower(number, level);
   }
 
-  /** Number of a key and a symbol's name, with the offset from the symbol's start if that is known. */
+  /** Index of a key and a symbol's name, with the offset from the symbol's start if that is known. */
   #named(key: string, { name, start }: NamedFunction, address: number, hasOffset: boolean): number {
     const full = `${key} ${name}`;
     let number = this.#byKey.get(full);
@@ -152,7 +152,7 @@ export class FunctionNumbers {
   }
 
   /**
-   * Number of an address without a function.
+   * Index of an address without a function.
    *
    * @param dso The object; -1 for an address that is looked up only once.
    * @param exact All digits, if a double cannot represent the address.

@@ -95,7 +95,7 @@ export class FunctionTable {
   /** Samples with an unknown data type, if rows are data types. */
   readonly unknownTypes: UnknownTypes | undefined;
   readonly #sums = new SampleHistogram();
-  /** Number of each event's joint event, if events of several PMUs are joined. */
+  /** Index of each event's joint event, if events of several PMUs are joined. */
   readonly #eventOf: Int32Array | undefined;
   /** Context columns by which rows are grouped. */
   readonly #grouped: ReadonlySet<ContextColumn>;
@@ -478,9 +478,9 @@ export class FunctionTable {
    * Calls `use` with the rows of each stack: the row of the sampled function, and if rows count
    * callees one for each other function in the stack.
    *
-   * @param outermost Which occurrence of a repeated function is used.
+   * @param outermost Whether the outermost occurrence of a repeated function counts, or the innermost.
    * @param use Gets the row, the entries of the stack from the innermost on in the first `length`
-   * of `path`, the index of the row's function in it, and the number in the histogram of `counts`.
+   * of `path`, the index of the row's function in it, and the index in the histogram of `counts`.
    */
   forEachStack(
     { stacks }: CountedCode,

@@ -96,7 +96,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   "CPUID",
 ]);
 
-/** Numbers of the features that are read. */
+/** Ids of the features that are read. */
 const WANTED: ReadonlySet<number> = new Set([
   ...Object.entries(FEATURE_NAMES).filter(([, name]) => TEXTS.has(name)).map(([id]) => Number(id)),
   HEADER_CLOCK_DATA,

@@ -68,7 +68,7 @@ export interface LockCaller extends WaitSums {
 
 /** A thread that waited for locks. */
 export interface LockThread extends WaitSums {
-  /** Its number. */
+  /** Its index. */
   readonly tid: number;
   /** Name of the thread at its last wait. */
   readonly comm: string;

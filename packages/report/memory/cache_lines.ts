@@ -263,7 +263,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
   readonly #features = new Map<number, Uint8Array>();
   /** Paths of numbers. The last node of a path is a line or an access. */
   readonly #paths = new NodeTable();
-  /** Number of each node's line or access, plus one. */
+  /** Index of each node's line or access, plus one. */
   #numbers = new Int32Array(1 << 10);
   readonly #lines = new Sums();
   readonly #linePlaces: number[] = [];
@@ -367,7 +367,7 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     physical.node(physical.node(physical.node(-1, line), hi), lo & -LINE);
   }
 
-  /** Number of the line with a data place. */
+  /** Index of the line with a data place. */
   #line(data: number, process: number): number {
     const { places } = this.#engine as Engine;
     const paths = this.#paths;

@@ -273,7 +273,7 @@ class RateAnalysis implements Consumer {
     this.#options.begin?.(this.events());
   }
 
-  /** Number of an event's lost samples: its samples and its final count state the same ones. */
+  /** The count of an event's lost samples. Its samples and its final count report the same ones. */
   lostSamples(event: number): number {
     const [reads = 0, atEnd = 0] = [this.#lostInReads[event], this.#lostAtEnd[event]];
     return Math.max(reads, atEnd) + (this.#lostInHardware[event] ?? 0);

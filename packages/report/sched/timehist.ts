@@ -18,7 +18,7 @@ export interface TimehistRow {
   readonly time: number;
   /** The CPU. */
   readonly cpu: number;
-  /** Number of the thread's name; -1 if unknown. */
+  /** Index of the thread's name; -1 if unknown. */
   readonly name: number;
   /** Whether the CPU was idle. */
   readonly isIdle: boolean;

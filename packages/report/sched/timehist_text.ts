@@ -32,7 +32,7 @@ interface Cell {
   readonly pid: number;
   /** Text between the brackets; for JSON, from the name to the process. */
   readonly bytes: Uint8Array;
-  /** Number of its characters. */
+  /** The count of its characters. */
   readonly width: number;
 }
 

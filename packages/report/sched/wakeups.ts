@@ -43,7 +43,7 @@ interface Pair {
   delay: number;
 }
 
-/** Numbers of wakers other than threads, beside those of names. */
+/** Indices of wakers that are no threads; those of threads are indices of names. */
 const IDLE = -2;
 const INTERRUPT = -3;
 

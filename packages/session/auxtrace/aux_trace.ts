@@ -47,7 +47,7 @@ export interface AuxStream {
    * were traced.
    */
   readonly tid: number | undefined;
-  /** Number of the buffer in the recording; -1 for samples. */
+  /** Index of perf's buffer in the recording; -1 for AUX data in samples. */
   readonly idx: number;
   /** The pieces in file order, which is the order of the stream. */
   readonly pieces: AuxPiece[];

@@ -5,7 +5,7 @@ import { decodeFeature } from "@perfdata/format/features";
 /**
  * Decodes the requested features, from sections of a file or records of a pipe. Skips damaged ones.
  *
- * @param wanted Numbers of the features.
+ * @param wanted Ids of the features.
  * @param recorded Features that came as records, by number.
  * @returns Values by number.
  *

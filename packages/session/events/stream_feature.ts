@@ -38,7 +38,7 @@ export function isLastFeature(id: number, size: number): boolean {
 
 /** A feature that came as a record. */
 export interface StreamFeature {
-  /** Number of the feature: `HEADER_*` of `@perfdata/format`. */
+  /** Id of the feature: `HEADER_*` of `@perfdata/format`. */
   readonly id: number;
   /** Its payload in the form of a file's section, for `decodeFeature`. */
   readonly payload: Uint8Array;

@@ -87,7 +87,10 @@ export function changesMachine(type: number): boolean {
   return HISTORY[type] === 1;
 }
 
-/** A range of records that can be read alone. */
+/**
+ * A block of the file: consecutive records, about 1 MB, that can be read without the records before
+ * them.
+ */
 export interface IndexBlock {
   /** File offset of the first record. */
   readonly from: number;
@@ -99,11 +102,11 @@ export interface IndexBlock {
   readonly round: number;
   /** State of the decompressor at its start, if records are compressed. */
   readonly resume?: InflaterState | undefined;
-  /** Number of records. */
+  /** The count of its records. */
   readonly records: number;
-  /** Number of samples. */
+  /** The count of its samples. */
   readonly samples: number;
-  /** Number of records with a time. */
+  /** The count of its records with a time. */
   readonly timed: number;
   /** The oldest time in it, in ns; all bits set if no record has a time. */
   readonly oldest: bigint;
@@ -111,7 +114,7 @@ export interface IndexBlock {
   readonly youngest: bigint;
 }
 
-/** Inputs for reading a block, in a form that can be sent to another thread. */
+/** The location of a block in the file, in a form that can be sent to another thread. */
 export type BlockRange = Pick<IndexBlock, "from" | "to" | "first" | "round" | "resume">;
 
 /**

@@ -51,7 +51,7 @@ export function machineName(cpumode: number, pid: number): string {
 interface Guest {
   readonly pid: number;
   readonly kernel: KernelMaps;
-  /** Number of the user maps in the log. */
+  /** Index of the user maps in the log. */
   readonly userSpace: number;
   /** Root of the tree of user maps. */
   userRoot: number;
@@ -95,12 +95,12 @@ export class GuestMachines {
     this.#known = binaries;
   }
 
-  /** Number of a guest's kernel maps in the log; -1 if the guest has no maps. */
+  /** Index of a guest's kernel maps in the log; -1 if the guest has no maps. */
   kernelSpace(pid: number): number {
     return this.#byPid.get(pid)?.kernel.space ?? -1;
   }
 
-  /** Number of a guest's user maps in the log; -1 if the guest has no maps. */
+  /** Index of a guest's user maps in the log; -1 if the guest has no maps. */
   userSpace(pid: number): number {
     return this.#byPid.get(pid)?.userSpace ?? -1;
   }

@@ -28,7 +28,7 @@ export interface KnownBinary {
 
 /** The machine that a kernel belongs to. */
 export interface KernelOwner {
-  /** Number of its maps in the log; 0 for the host. */
+  /** Index of its maps in the log; 0 for the host. */
   readonly space: number;
   /** Process id of the guest; -1 for the host. */
   readonly guest: number;
@@ -54,7 +54,7 @@ export class KernelMaps {
   /** Symbols of KSYMBOL records, by their map. */
   readonly #ksymbols = new Map<number, { name: number; size: number }>();
   #kernelMap = -1;
-  /** Number of these maps in the log. */
+  /** Index of these maps in the log. */
   readonly space: number;
   readonly #guest: number;
   /** Prefix of the name of the kernel's own map, before a guest's process id. */

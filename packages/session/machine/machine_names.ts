@@ -28,7 +28,7 @@ export class NameTable {
   #hashes = new Int32Array(1 << 8);
   #slots = new Int32Array(1 << 9).fill(-1);
 
-  /** The number of the name in `bytes[start, end)`; it is added if it is new. */
+  /** The index of the name in `bytes[start, end)`; it is added if it is new. */
   intern(bytes: Uint8Array, start: number, end: number): number {
     let hash = 0x811c9dc5 | 0;
     for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);
@@ -43,14 +43,14 @@ export class NameTable {
     return this.#add(hash, slot, bytes, start, end);
   }
 
-  /** The number of the name that starts at `start` and ends at a NUL, or at `end`. */
+  /** The index of the name that starts at `start` and ends at a NUL, or at `end`. */
   internUntilNul(bytes: Uint8Array, start: number, end: number): number {
     let stop = start;
     while (stop < end && bytes[stop] !== 0) stop++;
     return this.intern(bytes, start, stop);
   }
 
-  /** The number of a name given as text. */
+  /** The index of a name given as text. */
   internText(text: string): number {
     const bytes = new TextEncoder().encode(text);
     return this.intern(bytes, 0, bytes.length);

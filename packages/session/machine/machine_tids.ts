@@ -6,10 +6,10 @@ export class TidTable {
   count: number = 0;
   /** The thread ids; only the first {@link TidTable.count} are used. */
   tids: Int32Array = new Int32Array(256);
-  /** The number of a thread id by hash, or -1. */
+  /** The index of a thread id by hash, or -1. */
   slots: Int32Array = new Int32Array(512).fill(-1);
 
-  /** The number of a thread id, or -1. */
+  /** The index of a thread id, or -1. */
   find(tid: number): number {
     const { slots, tids } = this;
     const mask = slots.length - 1;
@@ -19,7 +19,7 @@ export class TidTable {
     }
   }
 
-  /** The number of a thread id; it is added if it is new. */
+  /** The index of a thread id; it is added if it is new. */
   add(tid: number): number {
     const known = this.find(tid);
     if (known >= 0) return known;

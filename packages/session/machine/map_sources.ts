@@ -107,7 +107,7 @@ export class MapSources {
   /**
    * Starts without sources.
    *
-   * @param names Numbers of names.
+   * @param names Indices of names.
    * @param littleEndian Byte order of the records.
    */
   constructor(names: NameTable, littleEndian: boolean) {

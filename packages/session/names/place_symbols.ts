@@ -68,12 +68,12 @@ function placeSymbol(
 export abstract class PlaceSymbols {
   /** Number of places whose symbols were requested, without callers. */
   addresses: number = 0;
-  /** Number of these without a function, by reason. */
+  /** The count of these without a function, by reason. */
   readonly unnamed: Map<string, number> = new Map();
-  /** Number of these with a function from an unverified file. */
+  /** The count of these with a function from an unverified file. */
   unverified: number = 0;
   /**
-   * Number of these with the name of the newest of several pieces of JIT code: see `Resolution`.
+   * The count of these with the name of the newest of several pieces of JIT code: see `Resolution`.
    */
   newest: number = 0;
 

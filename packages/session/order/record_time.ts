@@ -12,7 +12,7 @@ export class TimeColumns {
   readonly hi: Int32Array;
   /** The lower half. */
   readonly lo: Int32Array;
-  /** Number of the record's event, or -1 if its id is unknown. */
+  /** Index of the record's event, or -1 if its id is unknown. */
   readonly event: Int32Array;
 
   /** Allocates columns of a fixed size. */
@@ -32,7 +32,7 @@ export class RecordTime {
   hi: number = 0;
   /** The lower half. */
   lo: number = 0;
-  /** Number of the record's event, or -1 if its id is unknown. */
+  /** Index of the record's event, or -1 if its id is unknown. */
   event: number = -1;
   readonly #events: EventTable;
 

@@ -7,7 +7,7 @@ const FIRST_ROWS = 1 << 16;
 /** Bytes of a {@link Block} of the re-order buffer; batches are shorter. */
 export const BLOCK = 1 << 20;
 
-/** A buffer that records are copied into. */
+/** A memory block of the re-order buffer, into which records are copied. */
 export class Block implements RecordBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly view: DataView;
@@ -48,9 +48,9 @@ export class WaitingRows {
   timeHi = new Int32Array(FIRST_ROWS);
   /** Lower half, biased. */
   timeLo = new Int32Array(FIRST_ROWS);
-  /** Offset of the record in its block. */
+  /** Offset of the record in its memory block. */
   at = new Int32Array(FIRST_ROWS);
-  /** Number of the block. */
+  /** Index of the memory block with the record. */
   block = new Int32Array(FIRST_ROWS);
   /** File offset of the record. */
   offset = new Float64Array(FIRST_ROWS);

@@ -60,8 +60,8 @@ const MEMORY =
   /^(\/\/anon|\/dev\/zero|\/anon_hugepage|\[stack|\/SYSV|\[heap\]|\/tmp\/perf-\d+\.map$)/;
 
 /**
- * Interned places: pairs of an object and an address in it. A place is a number for an address that
- * was executed, called or branched to. Its name is looked up once, after all records.
+ * Interned places: pairs of an object and an address in it. A place is the index of an address
+ * that was executed, called or branched to. Its name is looked up once, after all records.
  *
  * This is the only place that turns an address in a process into one of an object:
  *
@@ -94,7 +94,7 @@ export class Places {
    * {@link Places.finish}.
    */
   readonly objects: SymbolObject[] = [];
-  /** The mapping of each object, by number. */
+  /** The mapping of each object, by index. */
   readonly mapped: MappedObject[] = [];
   /** Upper half of the time of the current record. */
   nowHi: number = 0;

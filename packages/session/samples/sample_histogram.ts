@@ -48,7 +48,7 @@ export class SampleHistogram {
   #slots = new Int32Array(1 << 10).fill(-1);
   #hashed = 0;
   /**
-   * State of each node, at index node + 1: 0 without an entry; the number of its only entry, plus
+   * State of each node, at index node + 1: 0 without an entry; the index of its only entry, plus
    * one; or negative, that of its last used entry. Most nodes have one context, and only the others
    * need the hash table. Nodes are numbered in order of appearance, so that this array stays in the
    * cache, unlike a hash table.

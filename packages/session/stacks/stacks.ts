@@ -14,7 +14,7 @@ export interface StacksPart {
 /**
  * Interned stacks. A node is a place with its caller's node, so that stacks with the same outermost
  * callers share nodes: memory grows with the code that ran, not with the number of samples. The
- * number of a stack is that of its innermost node. A parent comes before its children.
+ * index of a stack is that of its innermost node. A parent comes before its children.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 import type { FrameWalker } from "@perfdata/symbols/dwarf";
 import { WALK_END } from "@perfdata/symbols/resolver";
 
-/** Numbers of stacks by the reason of their end. */
+/** Counts of stacks by the reason of their end. */
 export interface UnwindTally {
   /** Stacks that were unwound. */
   stacks: number;

@@ -7,7 +7,7 @@ import { BlockReader } from "../reading/blocks.ts";
 import type { Shareable, StretchPart, ThreadTotals } from "./part.ts";
 import type { PoolServer } from "./pool.ts";
 
-/** Consecutive blocks of the file that one thread reads. */
+/** The unit of work of a thread: up to 16 consecutive blocks of the file. */
 export interface Stretch {
   /** Its index among the stretches of the file. */
   readonly number: number;

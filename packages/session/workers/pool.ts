@@ -38,7 +38,7 @@ export interface PoolScope<Task, Order, Found, Totals> {
  * Serves a {@linkcode Pool} in a worker's module.
  *
  * @param open Prepares for orders. `note` sends something to the pool before the result of an order.
- * @param scope Where messages arrive; the worker's global scope by default.
+ * @param scope The receiver of messages; the worker's global scope by default.
  */
 export function servePool<Task, Order, Found, Totals>(
   open: (

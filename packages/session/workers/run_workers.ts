@@ -117,7 +117,7 @@ async function takeStretches(
 /** Assigns stretches to threads. */
 class Shares implements PoolQueue<Stretch, StretchPart> {
   readonly #stretches: readonly (readonly IndexBlock[])[];
-  /** The thread of each stretch: its number, or "this" thread. */
+  /** The thread of each stretch: its index, or "this" thread. */
   readonly #takers: (number | "this" | undefined)[];
   /** Results that are not joined yet, by stretch. */
   readonly #parts = new Map<number, StretchPart>();
@@ -159,7 +159,7 @@ class Shares implements PoolQueue<Stretch, StretchPart> {
   }
 
   /**
-   * The number of the thread that reads a stretch; `undefined` if it was free, so that this thread
+   * The index of the thread that reads a stretch; `undefined` if it was free, so that this thread
    * reads it.
    */
   takerOf(stretch: number): number | undefined {

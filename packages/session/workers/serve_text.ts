@@ -24,7 +24,7 @@ export interface TextTask {
 
 /** Order to make the text of a window. */
 export interface TextOrder {
-  /** Its number. */
+  /** Its index. */
   readonly number: number;
   /** The window. */
   readonly window: Window;

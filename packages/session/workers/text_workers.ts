@@ -194,7 +194,7 @@ class TextQueue implements PoolQueue<TextOrder, Text> {
   readonly #write: WriteText;
   readonly #progress: EngineOptions["progress"];
   #next = 0;
-  /** Number of the window that is written next. */
+  /** Index of the window that is written next. */
   #written = 0;
   /** Finished windows that wait for earlier ones, with the function that writes them. */
   readonly #waiting = new Map<number, () => void>();
@@ -218,7 +218,7 @@ class TextQueue implements PoolQueue<TextOrder, Text> {
   }
 
   /**
-   * The number of the next window; `undefined` if all are dealt out, or earlier windows have to be
+   * The index of the next window; `undefined` if all are dealt out, or earlier windows have to be
    * written first.
    */
   deal(): number | undefined {

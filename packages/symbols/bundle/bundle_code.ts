@@ -21,7 +21,7 @@ const PART = 16;
 /**
  * Encodes the CODE section of a bundle (docs/symbol-bundle.md).
  *
- * @param string Returns the number of a string.
+ * @param string Returns the index of a string.
  */
 export function encodeBundleCode(
   files: readonly BundledFile[],

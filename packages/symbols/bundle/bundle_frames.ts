@@ -59,7 +59,7 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
   }
 
   /**
-   * Number of the symbol at an address, for {@linkcode BundleFrames.name}; -1 if there is no
+   * Index of the symbol at an address, for {@linkcode BundleFrames.name}; -1 if there is no
    * symbol.
    */
   lookup(address: Address): number {

@@ -16,7 +16,7 @@ function frameName(
 /**
  * An entry as lines: its range with the function, and its frames below it.
  *
- * @param shown How names are shown: demangled, or as they are.
+ * @param shown Formats names: demangled, or unchanged.
  */
 export function entryText(entry: BundleEntry, shown: (name: string) => string): string {
   const { start, end, symbol, frames, cause } = entry;

@@ -341,7 +341,7 @@ class Tables {
   }
 }
 
-/** Number of a row, from 1. Equal rows share a number. */
+/** Index of a row, from 1. Equal rows share an index. */
 function idOf(
   rows: (readonly number[])[],
   ids: Map<string, number>,

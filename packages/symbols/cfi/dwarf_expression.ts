@@ -23,7 +23,7 @@ const MAX_DEPTH = 256;
  * where no address is.
  *
  * @param expressions table with the expression
- * @param number number of the expression in the table
+ * @param number Index of the expression in the table.
  * @param initial initial stack content (the CFA); `undefined` for an empty stack
  * @param addressSize 4 or 8
  * @param state registers and memory of the frame

@@ -17,7 +17,7 @@ export class ExpressionTable {
     this.littleEndian = littleEndian;
   }
 
-  /** Returns the number of the expression `[start, end)`, and adds it if it is new. */
+  /** Returns the index of the expression `[start, end)`, and adds it if it is new. */
   add(start: number, end: number): number {
     let number = this.#known.get(start);
     if (number === undefined) {

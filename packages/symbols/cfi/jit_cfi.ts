@@ -31,7 +31,7 @@ export class JitCfi {
   /**
    * As `ObjectCfi.find`, for an address in the process.
    *
-   * @param version number of the code at this address, see `JitSymbols.version`; the newest by
+   * @param version Ordinal of the code at this address, see `JitSymbols.version`; the newest by
    * default
    */
   find(address: Address, version?: number): number {

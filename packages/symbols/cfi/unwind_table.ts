@@ -135,7 +135,7 @@ export class FrameTable implements CfiSource {
     return this.#budget >= 0;
   }
 
-  /** Number of the compiled FDE of an address; `NO_FDE` or `DAMAGED` without one. */
+  /** Index of the compiled FDE of an address; `NO_FDE` or `DAMAGED` without one. */
   #compiled(address: number): number {
     const entry = this.#index.find(address);
     if (entry < 0) return NO_FDE;

@@ -25,7 +25,7 @@ const MAX_BACKTRACKS = 256;
 /** Style of the type `void`. As the only parameter it means an empty list. */
 const VOID = "void";
 
-/** How names are parsed; see `ItaniumOptions`. */
+/** Options of the parser; see `ItaniumOptions`. */
 export interface ParseOptions {
   /** Parse the outermost function's parameters. */
   readonly params: boolean;

@@ -1,5 +1,5 @@
 /**
- * What everyone who names addresses shares: addresses, resolutions, where files are searched for.
+ * Types shared by modules that name addresses: addresses, resolutions, places to search for files.
  *
  * @module
  */

@@ -836,7 +836,7 @@ export class DwarfContext {
     return ids[index] = id;
   }
 
-  /** Number of the function that the entry at `origin` of `file` names, or -1. */
+  /** Index of the function that the entry at `origin` of `file` names, or -1. */
   #functionId(file: DwarfFile, origin: number): number {
     if (origin < 0) {
       const { supplementary } = file;

@@ -30,7 +30,7 @@ export class DwarfFile {
   #supplementaryOpened = false;
   #units: UnitList | undefined;
   /**
-   * One more than the number of the function that an entry names, by the entry's offset; 0 if not
+   * One more than the index of the function that an entry names, by the entry's offset; 0 if not
    * determined.
    */
   readonly functionIds: NumberMap = new NumberMap();

@@ -47,7 +47,7 @@ export interface FoundName {
  */
 export class FunctionNames {
   readonly #strings = new Strings();
-  /** For each function, the numbers of its two strings; -1 if there is none. */
+  /** For each function, the indices of its two strings; -1 for a missing one. */
   #name = new Int32Array(256);
   #linkageName = new Int32Array(256);
   #count = 0;
@@ -190,7 +190,7 @@ interface Pending {
   offsets: Float64Array;
   numbers: Int32Array;
   count: number;
-  /** Numbers of strings by offset. */
+  /** Indices of strings by offset. */
   readonly met: NumberMap;
 }
 

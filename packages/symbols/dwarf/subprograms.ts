@@ -201,7 +201,7 @@ export class Calls {
   line = new Uint32Array(64);
   column = new Uint32Array(64);
   discriminator = new Uint32Array(64);
-  /** Number of each call's function; -2 until it is determined. */
+  /** Index of each call's function; -2 until it is determined. */
   function = new Int32Array(64);
   count = 0;
 

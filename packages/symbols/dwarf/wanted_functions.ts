@@ -111,7 +111,7 @@ export class WantedFunctions {
 let own = new Float64Array(64);
 let ownCall = new Int32Array(64);
 
-/** The numbers of the addresses that ranges cover. */
+/** The indices of the addresses that ranges cover. */
 class Hits {
   #from = new Int32Array(256);
   #to = new Int32Array(256);

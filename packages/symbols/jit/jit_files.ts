@@ -11,7 +11,7 @@ import { type JitdumpHeader, openJitdump } from "./jitdump.ts";
 const STATUS_LIMIT = 1 << 16;
 
 /**
- * The number of a process in the innermost of its namespaces, from `/proc/PID/status`; `undefined` if it is in one
+ * The pid of a process in the innermost of its namespaces, from `/proc/PID/status`; `undefined` if it is in one
  * namespace only.
  */
 export function innermostPid(status: string): number | undefined {

@@ -39,7 +39,7 @@ export interface ObjectSymbols {
    * contradictory.
    */
   readonly faults: readonly SymbolsError[];
-  /** Number of such errors. */
+  /** The count of such errors. */
   readonly faultCount: number;
   /** Variables and types in the debug information; `undefined` if there is none. */
   data(): Promise<ObjectData | undefined>;

@@ -66,7 +66,7 @@ export function cutIntoSegments(
     return { segments: segments.slice(0, used), owner: owner.slice(0, used), contested: undefined };
   }
   const contested = overlap === "newest" ? new Uint8Array(count * 2) : undefined;
-  /** Number of the heap's symbols with each name. */
+  /** The count of symbols in the heap by name. */
   const names = new Map<string, number>();
   const heap: number[] = [];
   const rank = (symbol: number): number => overlap === "newest" ? ordinal[symbol] ?? 0 : symbol;

@@ -9,7 +9,7 @@ function unmappedKey(mode: number): string {
 }
 
 /**
- * Ids of the frames and stacks of a recording, by number of place and stack.
+ * Ids of the frames and stacks of a recording, by index of place and stack.
  *
  * A frame is an object and an offset in it. Objects are identified by build id. An object without one is
  * identified within its recording only, since objects with the same path may differ.
@@ -101,7 +101,7 @@ export class PlaceIds {
     return this.#stacks;
   }
 
-  /** Numbers of callers of the stacks, by number. */
+  /** The count of callers of each stack, by index of the stack. */
   get depths(): Int32Array {
     return this.#depths;
   }

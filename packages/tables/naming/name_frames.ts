@@ -42,7 +42,7 @@ type FrameColumns = readonly [
 
 /** Frames in tables that have a build id and no name. */
 export interface UnnamedFrames {
-  /** Number of these frames. */
+  /** The count of these frames. */
   readonly count: number;
   /** Number of frames that already have names. */
   readonly named: number;
@@ -187,7 +187,7 @@ class Builds {
   readonly #numbers = new Map<string, { readonly number: number; readonly hash: ContentHash }>();
   readonly #hash = new ContentHash();
 
-  /** Returns the number of a frame's object; `undefined` if the id does not match object and offset. */
+  /** Returns the index of a frame's object; `undefined` if the id does not match object and offset. */
   numberOf(
     object: Required<Pick<SymbolObject, "kind" | "buildId" | "path">>,
     id: bigint,

@@ -207,7 +207,7 @@ class SampleReader {
   readonly #isNamed: boolean[] = [];
   /** Whether process ids are meaningful. */
   readonly #hasNumbers: boolean;
-  /** Number in the profile of each row of `stacks`; -1 if not yet added. */
+  /** Index in the profile of each row of `stacks`; -1 if not yet added. */
   readonly #numbers: Int32Array;
   readonly #read: Read = { samples: 0, named: 0, callers: 0, epoch: 0n };
 

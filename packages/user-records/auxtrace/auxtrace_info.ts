@@ -89,7 +89,7 @@ function kindOf(type: unknown, size: number, first: () => bigint): PrivCodec<unk
 const words = array(x64, "rest");
 const { shape: _, ...shown } = words;
 
-/** Decodes the words as numbers; reports them to a trace by name. */
+/** Decodes the words as numbers; reports their byte ranges by name. */
 const priv: Codec<bigint[]> = {
   ...shown,
   alternatives: [
