@@ -90,7 +90,7 @@ export const FLAGS = {
   ...COLOR_FLAG,
 } as const;
 
-/** Words of the rules for values of flags that no other flag stands for. */
+/** Words in the rules for values of flags, if no flag means the same. */
 export type Word = "details" | "sort time" | "times" | "types" | "weighted";
 
 /** Flags and kinds of rows that exclude or need each other. */

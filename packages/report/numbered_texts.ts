@@ -1,6 +1,6 @@
 import { intAt } from "@perfdata/format/bytes";
 
-/** Texts by number. Rows have numbers, and each text is stored once. */
+/** Texts by index. Rows have indices, and each text is stored once. */
 export class Texts {
   readonly #texts: string[] = [];
   readonly #numbers = new Map<string, number>();
@@ -10,7 +10,7 @@ export class Texts {
     return this.#texts.length;
   }
 
-  /** Returns the number of a text, and adds it if it is new. */
+  /** Returns the index of a text, and adds it if it is new. */
   numberOf(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {

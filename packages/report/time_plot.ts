@@ -36,7 +36,7 @@ export interface PlotPanel {
 export interface TimePlot {
   /** Panels from the top. */
   readonly panels: readonly PlotPanel[];
-  /** Names of lines by number, common to all panels. */
+  /** Names of lines by index, common to all panels. */
   readonly legend: readonly string[];
   /** Times marked with a vertical line. */
   readonly marks?: readonly number[];

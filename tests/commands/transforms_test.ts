@@ -36,7 +36,7 @@ function sums(all: readonly Stack[]): [string, number][] {
   return [...found].sort();
 }
 
-Deno.test("export folded: --focus, --drop, --merge, --only and --collapse-recursion change stacks, and say what is dropped", async () => {
+Deno.test("export folded: --focus, --drop, --merge, --only and --collapse-recursion change stacks, and report the dropped share", async () => {
   const { stacks: all } = await stacks([]);
   const sum = all.reduce((sum, [, weight]) => sum + weight, 0);
   // A function that some samples have in the middle of their stack.
@@ -83,7 +83,7 @@ Deno.test("export folded: --focus, --drop, --merge, --only and --collapse-recurs
   }
 });
 
-Deno.test("tree, flame: flags of transforms are those of export folded; names that nothing has are said", () =>
+Deno.test("tree, flame: transforms have the flags of export folded; names that match nothing are reported", () =>
   inFolder(async (folder) => {
     const tree = await tool("tree", ["--json", "--root", "none", "--collapse", "/kernel/", FILE]);
     const nodes = tree.out.trim().split("\n").map((line) => JSON.parse(line));
@@ -171,7 +171,7 @@ Deno.test("funcs: under each transform, self and total of functions are the sums
   }
 });
 
-Deno.test("funcs: a transform excludes rows of branches, accesses, lines and details, and says so", async () => {
+Deno.test("funcs: a transform with rows of branches, accesses, lines or details is wrong usage", async () => {
   for (
     const [flags, typed] of [
       [["-b"], "--branches"],

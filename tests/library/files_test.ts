@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { badNames, sameNames } from "../checks/files.ts";
 
-Deno.test("file names: those that some system cannot check out are refused", () => {
+Deno.test("file names: a name that some system cannot check out is refused", () => {
   assertEquals(badNames(["a/aux_area.ts", "a/auxiliary.ts", "b/A.ts"]), []);
   assertEquals(badNames(["a/aux.ts"]), ["a/aux.ts: Windows reserves the name aux.ts"]);
   assertEquals(badNames(["com1/b"]), ["com1/b: Windows reserves the name com1"]);

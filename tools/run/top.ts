@@ -40,6 +40,6 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     // It has ended.
   }
   if (code !== 0) complainAll("top: perf record", (await said).trim().split("\n"));
-  // The rest of what perf recorded is not read.
+  // The rest of the recording is not read.
   Deno.exit(code);
 }

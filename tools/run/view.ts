@@ -323,7 +323,7 @@ function growing(live: LiveRecording, weight: ProfileWeight): ProfileMaker {
 /** Milliseconds after which a page that waits for samples is told so. */
 const WAIT = 500;
 
-/** A part of what was saved so far. */
+/** A part of the bytes saved so far. */
 async function sliceOf(path: string, query: SliceQuery): Promise<Uint8Array<ArrayBuffer>> {
   using source = fileSource(path);
   return await new RecordingService(source, path).slice(query);

@@ -213,7 +213,7 @@ function save(text: string): string {
 
 /**
  * Suspends this program and those that started it for the terminal, as Ctrl-Z does elsewhere. The
- * shell that sends the signal is suspended too, and ends after all of them go on.
+ * shell that sends the signal is suspended too, and ends after all of them continue.
  */
 async function suspend(screen: Screen, keyboard: Keyboard): Promise<string> {
   const { state } = Deno.permissions.querySync({ name: "run", command: SHELL });

@@ -34,9 +34,9 @@ interface Decoded {
   readonly calls: PtCalls | undefined;
   readonly names: PtNames;
   readonly trace: PtTrace;
-  /** The message about what was not decoded. */
+  /** The message about AUX data that was not decoded. */
   readonly loss: string | undefined;
-  /** Closes the files and prints what was not decoded. Returns whether all was. */
+  /** Closes the files, and prints that message. Returns whether all AUX data was decoded. */
   finish(): boolean;
 }
 

@@ -3,7 +3,7 @@ import { FUNCTION_TRANSFORMS } from "../ui/function_transforms.ts";
 import { type JSX, useEffect, useLayoutEffect, useRef, useState } from "../ui/preact.ts";
 import type { OpenMenu, Store } from "../ui/store.ts";
 
-/** An entry of the menu: its key, if there is one, and what it does. */
+/** An entry of the menu: its key, if there is one, and its action. */
 interface Entry {
   readonly text: string;
   readonly key?: string;
@@ -54,7 +54,7 @@ function objectIn(store: Store, { fn }: OpenMenu): string {
   return facts === undefined ? "" : objectOf(facts, fn);
 }
 
-/** Copies a text; a page that was opened from disk may not use the clipboard, but may copy what is selected. */
+/** Copies a text; a page that was opened from disk may not use the clipboard, but may copy a selection. */
 function copy(text: string): void {
   const area = document.createElement("textarea");
   area.value = text;
@@ -75,7 +75,7 @@ function entriesFor(store: Store, menu: OpenMenu): readonly Entry[] {
 }
 
 /**
- * Does what a key means for a function.
+ * Executes the action of a key for a function.
  *
  * @param stack The functions that lead to it, outermost first, and the function itself.
  * @returns Whether the key means something.

@@ -3,7 +3,7 @@ import type { JSX } from "../ui/preact.ts";
 import type { Store } from "../ui/store.ts";
 import type { LiveState } from "../worker/protocol.ts";
 
-/** The choices of what is shown: seconds at the end, or all. */
+/** The choices of the shown time: seconds at the end, or all. */
 const LAST: readonly (number | undefined)[] = [undefined, 10, 60, 300];
 
 /** The choice after each one. */
@@ -14,7 +14,7 @@ export const NEXT_LAST: ReadonlyMap<number | undefined, number | undefined> = ne
 /** Milliseconds after which the page says that nothing arrives. */
 const QUIET = 3000;
 
-/** State of a recording that is being made, and what can be done with it. */
+/** State of a recording that is being made, with controls to stop it, choose the shown time, and compare. */
 export function LiveBar(
   { store, live }: { readonly store: Store; readonly live: LiveState },
 ): JSX.Element {

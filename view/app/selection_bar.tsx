@@ -86,7 +86,7 @@ function LevelChoice({ store }: { readonly store: Store }): JSX.Element {
   );
 }
 
-/** How much of what is selected transforms dropped. */
+/** The share of the selection that transforms dropped. */
 function Dropped({ store }: { readonly store: Store }): JSX.Element | null {
   const { shown, open } = store;
   const { value } = useQuery(

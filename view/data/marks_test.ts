@@ -13,7 +13,7 @@ const MARKS: Marks = {
   left: 0,
 };
 
-Deno.test("selectedMarks: by time, process, thread, CPU, name and search, in order of time", () => {
+Deno.test("selectedMarks: marks are selected by time, process, thread, CPU, name and search, in order of time", () => {
   const rows = (
     ...args: [Parameters<typeof selectedMarks>[1], Parameters<typeof selectedMarks>[2]?]
   ) => [...selectedMarks(MARKS, ...args)];
@@ -26,7 +26,7 @@ Deno.test("selectedMarks: by time, process, thread, CPU, name and search, in ord
   assertEquals(rows({ pids: [7] }, { matched: Uint8Array.of(0, 1, 1, 1) }), [1, 3]);
 });
 
-Deno.test("sortedMarks: by each column in both directions, equal ones in order of time", () => {
+Deno.test("sortedMarks: marks are sorted by each column in both directions, equal ones by time", () => {
   const all = Int32Array.of(0, 1, 2, 3);
   const sorted = (
     by: "time" | "thread" | "event" | "text",
@@ -38,7 +38,7 @@ Deno.test("sortedMarks: by each column in both directions, equal ones in order o
   assertEquals([sorted("thread", true), sorted("thread", false)], [[2, 0, 3, 1], [1, 0, 3, 2]]);
 });
 
-Deno.test("marksBy: the marks of each process, thread or CPU", () => {
+Deno.test("marksBy: each process, thread or CPU has its own marks", () => {
   const rows = Int32Array.of(0, 2, 3);
   assertEquals([...marksBy(MARKS, "process", rows)], [[7, [0, 3]], [9, [2]]]);
   assertEquals([...marksBy(MARKS, "cpu", rows)], [[0, [0]], [1, [2]], [-1, [3]]]);

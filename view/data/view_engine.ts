@@ -138,7 +138,7 @@ export class ViewEngine {
   readonly #tests: ReadonlyMap<string, (name: string) => boolean>;
   readonly #rank: Int32Array;
   readonly #names: ThreadNames;
-  /** By object: the function that stands for all of it. */
+  /** By object: the function that replaces all of its code. */
   readonly #into: Int32Array;
   #plain: ChangedStacks | undefined;
   /** Stacks after transforms, as they were asked for last. */
@@ -294,7 +294,7 @@ export class ViewEngine {
     return selectedProfile(this.whole, shown, this.#changed(shown));
   }
 
-  /** The share of what is selected that transforms dropped. */
+  /** The share of the selection that transforms dropped. */
   droppedShare(shown: Shown): number {
     const { transforms: _, ...others } = shown;
     const [all, kept] = [this.graph(others).graph.sum, this.graph(shown).graph.sum];

@@ -251,7 +251,7 @@ Deno.test("ViewEngine.flame: self weights equal those of the samples, in both di
   }
 });
 
-Deno.test("ViewEngine: every view shows the stacks after transforms, and the share that they drop is said", () => {
+Deno.test("ViewEngine: every view shows the stacks after transforms, and the engine gives the dropped share", () => {
   const all = SAMPLES.filter(({ event }) => event === 0);
   const sum = (samples: readonly PlainSample[]) =>
     samples.reduce((sum, { period }) => sum + period, 0);
@@ -290,7 +290,7 @@ Deno.test("ViewEngine: every view shows the stacks after transforms, and the sha
     assertEquals(ENGINE.timeFlame(shown, 0)?.sum, kept, text);
     assertEquals(totals(ENGINE.selected(shown))[0]?.period, kept, text);
   }
-  // A frame that stands for an object has a name.
+  // A frame that replaces an object's code has a name.
   const shown: Shown = { event: 0, weight: "period", inline: true, transforms: ["collapse:demo"] };
   const { functions } = ENGINE.facts();
   const { objects } = ENGINE.profile;

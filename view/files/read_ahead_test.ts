@@ -13,7 +13,7 @@ class WatchedFile extends Blob {
 
 const BYTES = Uint8Array.from({ length: 50 }, (_, i) => i);
 
-Deno.test("readAhead: reads that follow each other come from large chunks, one of them ahead", async () => {
+Deno.test("readAhead: consecutive reads come from large chunks, one of which is read ahead", async () => {
   const file = new WatchedFile([BYTES]);
   const source = readAhead(file, 16);
   const read: number[] = [];
@@ -25,7 +25,7 @@ Deno.test("readAhead: reads that follow each other come from large chunks, one o
   assertEquals(file.ranges, ["0-7", "7-23", "23-39", "39-50"]);
 });
 
-Deno.test("readAhead: a read elsewhere gets its bytes only, and the next one reads ahead from there", async () => {
+Deno.test("readAhead: a read at another offset gets only its bytes; the read after it reads ahead", async () => {
   const file = new WatchedFile([BYTES]);
   const source = readAhead(file, 16);
   const into = new Uint8Array(4);

@@ -101,7 +101,7 @@ export interface PtPart {
   /** The thread whose calls are laid out; -1 without one. */
   readonly tid: number;
   readonly boxes: TimeBoxes;
-  /** Names and objects of functions, by number. */
+  /** Names and objects of functions, by index. */
   readonly names: readonly string[];
   readonly objects: readonly string[];
   /** Missing and unknown parts. */

@@ -35,7 +35,7 @@ Deno.test("RecordList.rows: a context switch has its direction and whether it wa
   assert(isOut > 20 && isPreempted > 0, `${isOut} ${isPreempted}`);
 });
 
-Deno.test("RecordList.rows: the text of a fork has its child", async () => {
+Deno.test("RecordList.rows: the text of a FORK has the child's tid", async () => {
   using source = fileSource(`${FIXTURES}all-cpus.perf.data`);
   const { rows } = await new RecordingService(source, "").records({ types: ["FORK"] }, 0, 1);
   // `perf script --show-task-events` prints PERF_RECORD_FORK(257:259):(257:257).

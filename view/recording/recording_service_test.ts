@@ -65,7 +65,7 @@ for (
   });
 }
 
-Deno.test("RecordingService.pass: index, samples and info take one scan and one pass over the records", async () => {
+Deno.test("RecordingService.pass: index, samples and info need one scan and one pass over the records", async () => {
   using file = fileSource(`${FOLDER}recorded/all-cpus.perf.data`);
   const { source, read } = watched(file);
   const service = new RecordingService(source, "all-cpus");
@@ -76,7 +76,7 @@ Deno.test("RecordingService.pass: index, samples and info take one scan and one 
   assert(read() < 2 * data.size + 20 * others, `${read()} bytes of ${data.size}`);
 });
 
-Deno.test("RecordingService.info: it reads the samples after a pass that failed", async () => {
+Deno.test("RecordingService.info: after a pass that failed, it reads the samples itself", async () => {
   using source = fileSource(`${FOLDER}recorded/callchain.perf.data`);
   const alone = await new RecordingService(source, "callchain").info();
   const service = new RecordingService(source, "callchain");

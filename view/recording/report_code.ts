@@ -250,7 +250,7 @@ function storedFiles(
   let room = MOST_TEXT;
   const files: ReportCode["files"][number][] = [];
   for (const [path, lines] of wanted) {
-    // Other files are not those of the profile, which the page asks for.
+    // The page requests only files of the profile.
     if (!profile.files.includes(path)) continue;
     const parts: SourcePart[] = [];
     for (const { first, text } of source(path) ?? []) parts.push(...partsOf(first, text, lines));

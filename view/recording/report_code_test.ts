@@ -55,7 +55,7 @@ const SOURCE: CodeSource = {
     () => [{ first: 1, text: Array.from({ length: 700 }, (_, i) => `line ${i + 1}`).join("\n") }],
 };
 
-Deno.test("reportCode: known functions have the counts of the whole profile, for any selection", async () => {
+Deno.test("reportCode: functions in the report have the counts of the whole profile, for any selection", async () => {
   const profile = callsProfile();
   const view = viewProfile(profile);
   const whole = new CodeService(profile, view, SOURCE);

@@ -35,7 +35,7 @@ export interface BrowserHost {
   send(command: string, text: string): Promise<string>;
   /** Writes a text to a new file; returns a message. */
   save(text: string): string;
-  /** Suspends the program, and returns a message after it goes on. */
+  /** Suspends the program, and returns a message after it resumes. */
   suspend(): Promise<string>;
   /**
    * Parses a range of time.
@@ -148,11 +148,11 @@ export class Browser {
   #prompt: Prompt | undefined;
   #pager: Pager | undefined;
   #message = "";
-  /** Whether the recording goes on; `undefined` if it is not live. */
+  /** Whether the recording is still being made; `undefined` if it is not live. */
   #isGoing: boolean | undefined;
   /** Status of a live recording, for the title. */
   #status = "";
-  /** The newest engine, while the screen stands still. */
+  /** The engine with the newest samples, while the screen does not grow. */
   #held: ViewEngine | undefined;
   #isHalted = false;
 
@@ -484,7 +484,7 @@ export class Browser {
     this.#at = Math.max(0, Math.min(this.#at, this.#rows().list.rows.length - 1));
   }
 
-  /** Stops the growth of what is shown, or shows what came meanwhile. */
+  /** Stops the growth of the screen's data, or shows the samples that arrived meanwhile. */
   #halt(): void {
     if (this.#isGoing === undefined) {
       this.#message = "z stops a recording that is being made, and this one is not";

@@ -303,7 +303,7 @@ const TRANSFORMED: Readonly<
       : stack,
 };
 
-Deno.test("Browser: keys and the menu transform stacks as the samples show, and u undoes", async () => {
+Deno.test("Browser: keys and the menu transform stacks like the same transform of each sample, and u undoes", async () => {
   let compared = 0;
   for (const [key, plain] of Object.entries(TRANSFORMED)) {
     for (const isMenu of [false, true]) {
@@ -561,7 +561,7 @@ Deno.test("Browser: a recording that grows keeps the cursor at its function, and
   assertStringIncludes(grown.text().split("\n")[0] ?? "", "· live");
 });
 
-Deno.test("Browser: z holds what is shown until z", async () => {
+Deno.test("Browser: z stops updates until z is pressed again", async () => {
   const grown = new Browser(engineOf(0.25), HOST, { event: 0 });
   grown.grow(undefined, GOING);
   await press(grown, "z");
@@ -573,7 +573,7 @@ Deno.test("Browser: z holds what is shown until z", async () => {
   assertEquals(rowsOf(grown), rowsOf(browser()));
 });
 
-Deno.test("Browser: z without a growing recording says that there is none", async () => {
+Deno.test("Browser: z without a growing recording gives a message", async () => {
   const still = browser();
   await press(still, "z");
   assertStringIncludes(

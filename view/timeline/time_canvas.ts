@@ -41,7 +41,7 @@ export function drawBins(
       if (value === 0) continue;
       const tall = Math.max(0.6, value / most * (height - 2));
       context.fillStyle = colors[level] as string;
-      // Neighbours touch, so that what is full looks so.
+      // Adjacent bars touch, so that full load has no gaps.
       context.fillRect(bin * step, top - tall, Math.max(0.7, step + 0.3), tall);
       top -= tall;
     }

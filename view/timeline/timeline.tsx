@@ -227,7 +227,7 @@ function ZoomButtons(
 
 function LevelLegend(
   { threads }: {
-    /** The threads that colors stand for, if they do. */
+    /** The threads that have colors, if colors show threads. */
     readonly threads: readonly string[] | undefined;
   },
 ): JSX.Element {

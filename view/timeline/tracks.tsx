@@ -48,7 +48,7 @@ export interface TracksProps extends ProfileViewProps {
   readonly marks?: ShownMarks | undefined;
   /** Time of the mark that is chosen. */
   readonly markedAt?: number | undefined;
-  /** Called with the threads that colors stand for, if they do. */
+  /** Called with the threads that have colors, if colors show threads. */
   readonly onColored: (threads: readonly string[] | undefined) => void;
 }
 
@@ -285,7 +285,7 @@ function PointedTip(
 ): JSX.Element | null {
   const { store, open, facts, pointed: { track, time, x, y }, bin } = props;
   const { event, weight } = store.state;
-  // What is asked for is a bin: a pointer within it asks once.
+  // The query is for a bin, so a pointer that stays in the bin sends one query.
   const from = Math.floor(time / bin) * bin;
   const query = { event, weight, from, to: from + bin };
   const { kind, id } = track;

@@ -65,7 +65,7 @@ export class Store {
   menu: OpenMenu | undefined;
   /** Whether the page stands still while the recording grows. */
   isHalted = false;
-  /** Called when the page goes on. */
+  /** Called when the page resumes. */
   #goesOn: () => void = () => {};
   /** Reason why the dropped files cannot be opened. */
   error: string | undefined;
@@ -139,14 +139,14 @@ export class Store {
     this.set({ last, from: undefined, to: undefined, zoom: [] });
   }
 
-  /** Stops the growth of what is shown, or goes on. */
+  /** Stops or resumes the growth of the page's data. */
   halt(): void {
     this.isHalted = !this.isHalted;
     this.#goesOn();
     this.#changed();
   }
 
-  /** Keeps what is shown, and compares with it from now on. */
+  /** Keeps the present data, and compares with it from now on. */
   async keep(): Promise<void> {
     const { open } = this;
     if (open === undefined) return;

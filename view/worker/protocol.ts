@@ -119,7 +119,7 @@ export interface Calls {
   wait(version: number): LiveState;
   /** Reads the samples so far. */
   grow(): ProfileFacts;
-  /** Keeps what is shown as the recording to compare with. */
+  /** Keeps the present data as the recording to compare with. */
   keep(): void;
   flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes;
   /** `undefined` without another recording. */

@@ -126,7 +126,7 @@ async function readSamples(
   return new ViewEngine(await (await source).profile(progress));
 }
 
-/** Compares with what was kept, or reads the other recording, after the shown one. */
+/** Compares with the kept state, or reads the other recording, after the shown one. */
 async function compare(
   other: ViewEngine | ViewSource,
   engine: ViewEngine,

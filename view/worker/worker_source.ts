@@ -98,7 +98,7 @@ async function codeServiceOf(profile: ViewProfile, code: ReportCode): Promise<Co
   return new CodeService(reportProfile(profile, code), profile, codeOfReport(code));
 }
 
-/** Returns what a source answers about records and code that it does not have. */
+/** Returns the answers of a source without records and code. */
 export function withoutRecords(
   what: string,
   instead: string,

@@ -98,7 +98,7 @@ export class RecordChoice {
   readonly #byMachine: boolean;
   readonly #le: boolean;
   #engine: Engine | undefined;
-  // Cached results by number of an event, thread name, object or place.
+  // Cached results by index of an event, thread name, object or place.
   readonly #events: (boolean | undefined)[] = [];
   readonly #comms: (boolean | undefined)[] = [];
   readonly #objects: (boolean | undefined)[] = [];

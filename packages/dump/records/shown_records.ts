@@ -38,15 +38,15 @@ export const SHOW_FLAGS = Object.keys(SHOWN) as ShowFlag[];
 export interface RecordsToShow {
   /** Their types. */
   readonly types: ReadonlySet<number>;
-  /** Only those of these CPUs. */
+  /** Show only records of these CPUs. */
   readonly cpus: ReadonlySet<number> | undefined;
-  /** The text of one, after its time, with the end of the line; valid up to the next call. */
+  /** The text of a record after its time, with the end of the line; valid until the next call. */
   text(run: Run, row: number, littleEndian: boolean): Uint8Array;
-  /** The thread that one is about by its own fields, if it has some, and where its time is, or -1. */
+  /** The thread in the fields of a record, if it has such fields, and the offset of its time, or -1. */
   thread(run: Run, row: number, littleEndian: boolean): ReturnType<typeof recordThread>;
 }
 
-/** Records that flags ask for; nothing if none does. */
+/** Records that flags select; `undefined` if no flag selects records. */
 export function shownRecords(
   on: Readonly<Record<ShowFlag, boolean>>,
   cpus?: ReadonlySet<number>,

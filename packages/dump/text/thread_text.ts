@@ -35,7 +35,7 @@ export class ThreadText {
   readonly #threads: (Thread | undefined)[] = new Array(THREAD_SLOTS).fill(undefined);
   readonly #binaries: (Piece | undefined)[] = [];
 
-  /** @param machine Returns names by number. */
+  /** @param machine Returns names by index. */
   constructor(machine: MachineView) {
     this.#machine = machine;
   }

@@ -44,7 +44,7 @@ export class Features {
         features.push({ id, bytes: encodeFeature(own, { littleEndian }) });
         continue;
       }
-      // Groups refer to events by number, which changes in the result.
+      // Groups refer to events by index, which changes in the result.
       if (id === HEADER_GROUP_DESC && this.#parts.length > 1) {
         this.#losses.push("GROUP_DESC: groups of events are left out");
         continue;

@@ -206,7 +206,7 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
     return trace;
   }
 
-  /** Counts a branch by its places. Returns its number. */
+  /** Counts a branch by its places. Returns its index. */
   branch(from: number, to: number, mispredicted: boolean): number {
     const branch = this.#branch(from, to);
     this.taken.add(branch, 1);

@@ -5,7 +5,7 @@ import type { BranchCounts } from "./branch_counts.ts";
 
 /** Objects and addresses of places: of an engine, or of an Intel PT trace. */
 export interface BranchPlaces {
-  /** The objects, by number. */
+  /** The objects, by index. */
   readonly objects: readonly SymbolObject[];
   /** The object of a place; negative if there is none. */
   object(place: number): number;

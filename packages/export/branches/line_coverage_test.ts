@@ -83,7 +83,7 @@ Deno.test("lineCoverage: counts of inlined copies are added, code that did not r
   const range = (from: number, to: number, count: number) => ({
     ...{ from: AT + from, to: AT + to, count, entered: false },
   });
-  // Ten times to the jump, which is taken four times: the rest goes on to the return.
+  // Executed ten times up to the jump, which is taken four times; six times up to the return.
   const found = {
     branches: [{ from: AT + 1, to: AT + 5, taken: 4, mispredicted: 0 }],
     ranges: [range(0, 1, 4), range(0, 5, 6), range(5, 5, 4)],

@@ -7,7 +7,7 @@ import type { BranchPlaces } from "./branch_profile.ts";
 
 /** A binary among the objects of a recording. */
 export interface RecordedBinary {
-  /** Whether an object is the binary, by its number. */
+  /** Whether an object, by its index, is the binary. */
   readonly isBinary: (object: number) => boolean;
   /** Remark for messages if the objects match by name only; empty if they match by build id. */
   readonly how: string;

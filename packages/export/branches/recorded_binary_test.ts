@@ -7,7 +7,7 @@ import { recordedBinary } from "./recorded_binary.ts";
 const elf = (buildId?: string) => ({ buildId: () => buildId }) as unknown as ElfFile;
 const object = (path: string, buildId?: string): SymbolObject => ({ path, kind: "elf", buildId });
 
-Deno.test("recorded binary: by build id, by name where there is none, and why not", () => {
+Deno.test("recorded binary: it is found by build id, or without one by name; otherwise with a reason", () => {
   const objects = [object("/a/prog", "aa"), object("/b/prog", "bb"), object("/c/other", "cc")];
   const found = (objects: readonly SymbolObject[], id?: string) => {
     const { isBinary, how, why } = recordedBinary({ objects }, elf(id), "./prog");

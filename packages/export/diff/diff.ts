@@ -139,7 +139,7 @@ const MOVED_SAMPLES = 10;
 
 /** A recording to compare: stacks of functions, and one event's samples by stack. */
 export interface DiffRecording extends Pick<Profile, "objects"> {
-  /** The threads, whose names tell which objects are programs. */
+  /** The threads. An object with the name of a thread is a program. */
   readonly threads: Iterable<ProfileThread>;
   /** By function: name, object (-1: none), and `FUNCTION_KIND` bits. */
   readonly functions: {

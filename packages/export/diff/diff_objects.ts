@@ -16,7 +16,7 @@ export interface SameObject {
 
 /**
  * Objects that are matched although their names differ: a program that was renamed, or built in
- * another place. Objects with equal names, ignoring numbers of the run, are matched anyway.
+ * another place. Objects whose names differ in numbers only are matched anyway.
  *
  * @param named Pairs of names that the caller knows.
  */

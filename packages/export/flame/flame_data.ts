@@ -106,7 +106,7 @@ interface Side {
  * (base first).
  *
  * Functions of several profiles are matched by name, object and kind, ignoring addresses and
- * numbers of the run; events by name.
+ * numbers that differ between executions; events by name.
  *
  * @throws {RangeError} without a profile
  */

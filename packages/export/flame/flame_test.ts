@@ -153,7 +153,7 @@ Deno.test(
         assert(zoomed.length < before.length);
         const wide = zoomed.find(([title]) => title === target[0]);
         assert(wide !== undefined && wide[1] === 0 && Math.abs(wide[2] - 1199.5) < 0.1, `${wide}`);
-        // What remains is the path to the box, over the whole width, and what is on the box.
+        // The picture has the path to the box, over the whole width, and the boxes on top of it.
         const inside = before.filter(([, left, right]) =>
           left >= target[1] - 0.05 && right <= target[2] + 0.05
         );

@@ -40,7 +40,7 @@ export class TextPool {
     return this.#used;
   }
 
-  /** Adds a text. Returns its number. */
+  /** Adds a text. Returns its index. */
   add(bytes: Uint8Array): number {
     const words = 1 + (bytes.length + 7 >> 3);
     if (this.#used + words + POOL_STEP / 8 > this.words.length) {

@@ -45,7 +45,7 @@ Deno.test("MessageBytes: messages equal those of pprof-format", () => {
   );
 });
 
-Deno.test("MessageBytes: a message may be larger than a chunk", () => {
+Deno.test("MessageBytes: a message larger than a chunk is written whole", () => {
   const bytes = new MessageBytes();
   const message = bytes.open(1);
   for (let i = 0; i < 1 << 20; i++) bytes.number(1);

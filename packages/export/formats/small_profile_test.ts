@@ -107,7 +107,7 @@ Deno.test("chrome: samples without times follow each other at a microsecond", as
   ]);
 });
 
-Deno.test("chrome: a distance of four usual ones is no gap", async () => {
+Deno.test("chrome: samples four usual distances apart are one slice", async () => {
   const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
   const thread = builder.thread(7, 7, "demo");
   const stack = builder.stack(-1, builder.place(-1, 1, [{ name: "main" }]));

@@ -63,7 +63,7 @@ export interface CodePieces {
 
 /** Writes call chains and branch stacks that an Intel PT trace gives to samples. */
 export interface AddedText {
-  /** Writes the callers of a sample, one line each. Returns their number. */
+  /** Writes the callers of a sample, one line each. Returns their count. */
   readonly callers?: ((text: ByteText, sample: number) => number) | undefined;
   /** Writes the sample's branch stack, if that is a field. */
   readonly branches?: ((text: ByteText, sample: number) => void) | undefined;
@@ -90,7 +90,7 @@ interface EventShape {
   readonly extras: ScriptExtras;
   /** Whether `addr` is an address with a symbol (`sample_addr_correlates_sym`). */
   readonly isDataAddress: boolean;
-  /** The thread of the last sample, with the number of its text. */
+  /** The thread of the last sample, with the index of its text. */
   tid: number;
   comm: number;
   pid: number;

@@ -33,7 +33,7 @@ export class FrameLines {
     );
   }
 
-  /** Writes the chain at `start`: its number of words, followed by words as in `Run.frames`. */
+  /** Writes the chain at `start`: the count of its words, followed by words as in `Run.frames`. */
   put(text: ByteText, words: Int32Array, start: number): void {
     const { count } = this.#places;
     if (count > this.#numbers.length) {

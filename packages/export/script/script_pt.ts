@@ -226,7 +226,7 @@ export class PtScriptWriter {
   readonly #fields: readonly Has[];
   /** Whether fields are perf's default, in which a branch has its target. */
   readonly #hasDefault: boolean;
-  /** Numbers in the pool of the events' texts, by kind of sample, and of recorded events. */
+  /** Indices in the pool of the events' texts, by kind of sample, and of recorded events. */
   readonly #eventTexts: number[] = [];
   readonly #recordedTexts: readonly number[];
   readonly #pool = new TextPool();
@@ -316,7 +316,7 @@ export class PtScriptWriter {
 
   /**
    * Writes the callers of a recorded sample, from `lists` as in `PtSampleRows`. Their places' names
-   * are known. Returns their number.
+   * are known. Returns their count.
    */
   callers(text: ByteText, lists: Int32Array, at: number): number {
     return (this.#lists[0] as PtListText).callers(text, lists, at);

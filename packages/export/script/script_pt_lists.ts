@@ -50,7 +50,7 @@ export class PtListText {
     this.callers(text, lists, words[at + SAMPLE_WORD.LISTS] as number);
   }
 
-  /** Writes the callers in the lists at `list`, one line each. Returns their number. */
+  /** Writes the callers in the lists at `list`, one line each. Returns their count. */
   callers(text: ByteText, lists: Int32Array, list: number): number {
     const count = lists[list++] as number;
     for (let n = count; n > 0; n--, list += CHAIN_WORDS) {

@@ -9,7 +9,7 @@ const REST = [
   SAMPLE_WORD.TO_HI,
   SAMPLE_WORD.INSN,
 ] as const;
-/** Words of an entry: number of its text plus one (0 if free); KEY; REST. */
+/** Words of an entry: index of its text plus one (0 if free); KEY; REST. */
 const WORDS = 1 + KEY.length + REST.length;
 
 /** Results of {@linkcode WayTexts.find} without a text. */
@@ -52,7 +52,7 @@ export class WayTexts {
     return NoText.NEW;
   }
 
-  /** Caches the number of the text of the branch that was looked up last. */
+  /** Caches the index of the text of the branch that was looked up last. */
   keep(words: Int32Array, at: number, number: number): void {
     const entries = this.#entries;
     let to = this.#free;

@@ -20,7 +20,7 @@ const ROWS = 1 << 15;
 export const ROW_WORDS = 19;
 
 /**
- * Bytes before a record in {@linkcode RowBlock.records}: the number of its event, little-endian.
+ * Bytes before a record in {@linkcode RowBlock.records}: the index of its event, little-endian.
  */
 export const EVENT_BYTES = 8;
 

@@ -46,7 +46,7 @@ export class CallText {
   readonly #filter: NameFilter;
   readonly #pool = new TextPool();
   readonly #threads = new Map<number, Thread>();
-  /** For each place, the numbers of its texts plus one, by level and ending; 0 if missing. */
+  /** For each place, the indices of its texts plus one, by level and ending; 0 if missing. */
   readonly #lines: (Int32Array | undefined)[] = [];
   /** Index of each duration's text plus one, by ns + 1 (0: unknown duration); 0 if missing. */
   readonly #durations = new Int32Array(DURATIONS);

@@ -1,5 +1,5 @@
 /**
- * The feature sections of the file header: what a recording says about itself.
+ * The feature sections of the file header, which describe the recording and its machine.
  *
  * @module
  */

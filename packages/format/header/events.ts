@@ -193,7 +193,7 @@ export class EventTable implements Iterable<PerfEvent> {
     return this.#events[Symbol.iterator]();
   }
 
-  /** Appends an event; its number is its index in {@link EventTable.all}. */
+  /** Appends an event to {@link EventTable.all}. */
   add(event: PerfEvent): void {
     const index = this.#events.push(event) - 1;
     // Event ids are never 0, so this resets the cache.

@@ -11,7 +11,7 @@ export interface Payload extends AsyncIterable<Uint8Array> {
   /** Size that the record states. */
   readonly size: number;
   /**
-   * Reads the next bytes of the payload; returns their number, 0 at the end. Bytes that are unread when
+   * Reads the next bytes of the payload; returns their count, 0 at the end. Bytes that are unread when
    * the next batch is requested are skipped.
    */
   read(into: Uint8Array): Promise<number>;

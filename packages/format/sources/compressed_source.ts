@@ -34,7 +34,7 @@ export function fileCompression(start: Uint8Array): FileCompression | undefined 
 const NO_LOCK = { acquire: () => Promise.resolve(), release: () => {} };
 
 /**
- * Decompresses a file as a web stream. Only what is read is inflated, except for a piece of 8 KB of input.
+ * Decompresses a file as a web stream. Only the bytes that are read are inflated, except for a piece of 8 KB of input.
  *
  * @example
  * ```ts

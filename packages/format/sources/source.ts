@@ -50,7 +50,7 @@ export interface SyncSource extends RandomAccessSource {
  * `read` fills up to all of `into` and returns the number of bytes, 0 at the end.
  */
 export interface StreamSource extends AnySource {
-  /** Reads the next bytes; returns their number, 0 at the end. */
+  /** Reads the next bytes; returns their count, 0 at the end. */
   read(into: Uint8Array): number | Promise<number>;
 }
 

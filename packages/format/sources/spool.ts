@@ -38,7 +38,7 @@ export async function held(source: ByteSource): Promise<RandomAccessSource> {
 }
 
 /**
- * A source for what needs the features of a recording before its records: a stream of a file, which has
+ * A source for readers that need the features of a recording before its records: a stream of a file, which has
  * them at its end, is {@link held}. A pipe has them where they are needed.
  */
 export async function featuresFirst(source: ByteSource): Promise<ByteSource> {

@@ -32,7 +32,7 @@ async function all(source: StreamSource): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-Deno.test("spool: a stream that is held, or goes through a file, is read at any place", async () => {
+Deno.test("spool: a stream held in memory or in a file is read at any offset", async () => {
   const bytes = recording(104);
   let file = new Uint8Array(0);
   const temp: TempFile = {

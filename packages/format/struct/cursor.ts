@@ -30,7 +30,7 @@ export interface StructContext {
 export interface Trace {
   /** A field named `name`, declared by `codec`, starts at `offset` (in the reader's bytes). */
   begin(name: string, codec: Codec<unknown>, offset: number): void;
-  /** The innermost open field ends before `offset`; `value` is what was decoded. */
+  /** The innermost open field ends before `offset`; `value` is its decoded value. */
   end(offset: number, value: unknown): void;
 }
 

@@ -3,7 +3,7 @@ import { NO_SCOPE, type Scope } from "./condition.ts";
 import type { Codec, HiddenCodec } from "./codec.ts";
 
 /**
- * Examines the bytes at the reader's position to find out what the format does not state, such as the layout
+ * Examines the bytes at the reader's position to find properties that the format does not state, such as the layout
  * or the number of elements. The reader's position does not change.
  */
 export type Probe<T> = (r: ByteReader) => T;

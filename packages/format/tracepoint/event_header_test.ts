@@ -5,7 +5,7 @@ import { TracepointText } from "./tracepoint_text.ts";
 
 const FIELDS = ["u8 eventheader_flags", "u8 version", "u16 id", "u16 tag", "u8 opcode", "u8 level"];
 
-/** The format that the kernel makes of the command by which a program registers such events. */
+/** The format in the kernel of an event that a program has registered. */
 const DESCRIPTION = (() => {
   let offset = 8;
   const fields = FIELDS.map((field) => {
@@ -133,7 +133,7 @@ Deno.test("EventHeader: without metadata, the print format alone is printed", ()
   assertEquals(text(event([], [1, 2, 3])), "level=5");
 });
 
-Deno.test("EventHeader: damage is said where the event would be", () => {
+Deno.test("EventHeader: damaged data gives the fault in place of the event", () => {
   const cases: [definition: number[], payload: number[], message: string][] = [
     [[4], [1, 2], "cut"],
     [[7], [0x41], "cut"],

@@ -15,7 +15,7 @@ const BIND_EVENT = Bind.ABORT | Bind.CFE;
 /** Receives the results of a {@linkcode FlowDecoder}. */
 export interface FlowSink {
   /**
-   * Receives entries `0 … run.count` of `run.entries`: an entry is the number of a path, or the complement
+   * Receives entries `0 … run.count` of `run.entries`: an entry is the index of a path, or the complement
    * (`~n`) of the number of an event. They are valid during the call only.
    */
   flow(run: FlowDecoder): void;
@@ -24,7 +24,7 @@ export interface FlowSink {
 }
 
 /**
- * Reconstructs what a processor executed, from Intel PT packets and the code.
+ * Reconstructs the executed code from Intel PT packets and the code.
  *
  * Feed it bytes and call {@linkcode FlowDecoder.run}. It passes *paths* (sequences of basic blocks, stored in
  * {@linkcode PathTable}) and events to its sink, in order of execution. Behavior follows the Intel SDM,

@@ -41,7 +41,7 @@ const MAX_BLOCKS = 1 << 24;
  *
  * Loops execute the same path for the same packet again and again; then following a TNT packet is a single
  * table lookup. The key of a path is its first block and its `lead`: branches of a TNT (at
- * most six, below a bit that marks their number: 2 to 127), {@linkcode PathTable.TO_INDIRECT} or
+ * most six, below a bit that marks their count: 2 to 127), {@linkcode PathTable.TO_INDIRECT} or
  * {@linkcode PathTable.ALONE}.
  */
 export class PathTable {
@@ -76,7 +76,7 @@ export class PathTable {
    * has calls that do not return within it; -1 for all other paths. Most paths are of the first kind.
    */
   plain: Int32Array = new Int32Array(1024);
-  /** Hash table of pairs: a key, and the number of its path + 1 (0 if empty). See {@linkcode pathSlot}. */
+  /** Hash table of pairs: a key, and the index of its path + 1 (0 if empty). See {@linkcode pathSlot}. */
   table: Int32Array = new Int32Array(1 << 14);
 
   readonly #blocks: BlockCache;
@@ -93,7 +93,7 @@ export class PathTable {
     return this.count >= MAX_PATHS || (this.start[this.count] as number) >= MAX_BLOCKS;
   }
 
-  /** Removes all paths; their numbers become invalid. */
+  /** Removes all paths; their indices become invalid. */
   clear(): void {
     this.count = 0;
     this.#entries = 0;

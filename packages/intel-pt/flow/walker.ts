@@ -236,7 +236,7 @@ export class Walker {
   }
 
   /**
-   * Follows up to six branches. `lead` has them below a bit that marks their number.
+   * Follows up to six branches. `lead` has them below a bit that marks their count.
    *
    * @returns 0, DEFERRED, or the error + 1.
    */

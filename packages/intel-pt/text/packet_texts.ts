@@ -29,7 +29,7 @@ export interface PacketText {
   readonly tracked?: string;
 }
 
-/** Texts by number. */
+/** Texts by index. */
 export type Choices = Readonly<Record<number, string>> & { readonly other?: string };
 
 function bits(from: number, bits: number, below = 0): PacketField {

@@ -187,7 +187,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     return this.#parallelism;
   }
 
-  /** Comms by number; `undefined` before the pass. */
+  /** Comms by index; `undefined` before the pass. */
   get comms(): SampleComms | undefined {
     return this.#comms;
   }

@@ -91,9 +91,9 @@ export interface TraceTexts {
 
 /** Columns collected by one thread. */
 export interface DetailsPart {
-  /** Values by number, two words each. */
+  /** Values by index, two words each. */
   readonly words: Int32Array<ArrayBuffer>;
-  /** Texts of tracepoints by number. */
+  /** Texts of tracepoints by index. */
   readonly traces: readonly string[];
 }
 
@@ -101,7 +101,7 @@ export interface DetailsPart {
 const LOW_16 = 0xffff;
 
 /**
- * Combinations of samples' details by number. Finding a number does not allocate, except when a
+ * Combinations of samples' details by index. Finding an index does not allocate, except when a
  * table grows.
  */
 export class SampleDetails {
@@ -119,7 +119,7 @@ export class SampleDetails {
   readonly #fields: (SampleFields | undefined)[] = [];
   #le = true;
   readonly #quantum: bigint;
-  /** Texts of tracepoints, whose values are their numbers plus one. */
+  /** Texts of tracepoints, whose values are their indices plus one. */
   readonly #traces: string[] = [];
   readonly #traceNumbers = new Map<string, number>();
   /** Formats tracepoints, once formats are known. */
@@ -266,7 +266,7 @@ export class SampleDetails {
     return { words: this.#words.slice(0, this.count * this.#size), traces: this.#traces };
   }
 
-  /** Adds a part. Returns this table's numbers of its combinations. */
+  /** Adds a part. Returns this table's indices of its combinations. */
   join({ words: part, traces }: DetailsPart): Int32Array {
     const words = part.slice();
     const at = 2 * this.#columns.indexOf("trace");

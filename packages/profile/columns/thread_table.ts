@@ -83,7 +83,7 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return [...this];
   }
 
-  /** Yields all threads in the order of their numbers. */
+  /** Yields all threads in the order of their indices. */
   *[Symbol.iterator](): Generator<ProfileThread, void, void> {
     for (let thread = 0; thread < this.length; thread++) {
       // Consumers may allocate memory for each of a million threads.

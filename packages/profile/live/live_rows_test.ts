@@ -66,7 +66,7 @@ Deno.test("LiveRows: with more sums than the limit, slices become longer and no 
   assertEquals(time.every((at, i) => i === 0 || at >= floatAt(time, i - 1)), true);
 });
 
-Deno.test("LiveRows: with more different stacks than the limit, the oldest samples are forgotten and counted", () => {
+Deno.test("LiveRows: above the limit of stacks, the oldest samples are forgotten and counted", () => {
   const rows = new LiveRows({ ...LIMITS, rows: 100 });
   for (let at = 0; at < 5000; at++) rows.add(part([[at, at]]));
   const { count, time } = rows.columns();

@@ -94,7 +94,7 @@ function withPmus(
 export interface JoinedEvents {
   /** Index of the first event of the group, by index of the event. */
   readonly first: Int32Array;
-  /** The events by number. The first event of a group has the group's name and PMUs. */
+  /** The events by index. The first event of a group has the group's name and PMUs. */
   readonly events: readonly ProfileEvent[];
 }
 

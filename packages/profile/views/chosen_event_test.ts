@@ -127,7 +127,7 @@ Deno.test("eventLabel: an event of no PMU is its name", () => {
   assertEquals(eventLabel({ name: "cycles", unit: "count", pmus: [] }), "cycles");
 });
 
-Deno.test("joinPmus: each sample has the number of its PMU among those of the joined event", () => {
+Deno.test("joinPmus: each sample has the index of its PMU among those of the joined event", () => {
   const events = ["cpu_core/cycles/P", "faults", "cpu_atom/cycles/P"]
     .map((name) => ({ name, unit: "count" } as const));
   const builder = new ProfileBuilder({ events });

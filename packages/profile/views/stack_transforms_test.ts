@@ -122,7 +122,7 @@ Deno.test("transforms: each has the sums of the stacks that it makes one by one,
   }
 });
 
-Deno.test("transforms: several follow each other", () => {
+Deno.test("transforms: several are applied in order", () => {
   const texts = ["collapse:libB", "drop:k0", "focus:a1", "recursion:", "only:user", "merge:a2"];
   const made = SAMPLES.flatMap(({ stack, period }) => {
     let of: Names | undefined = stack;

@@ -7,7 +7,7 @@ import { NodeTable } from "../columns/node_table.ts";
  * Adds an innermost frame with the name of a state to samples in that state. The frame is a
  * function of a separate object, so that pictures color it.
  *
- * @param states By row of the samples: the number of a name, from 1; 0 for no state.
+ * @param states By row of the samples: the index of a name, plus one; 0 for no state.
  * @param names Names of the frames.
  * @param object Path of the object of these frames. An object of the profile with this path is
  * reused.

@@ -80,7 +80,7 @@ export class CallBlocks {
   }
 
   /**
-   * Clears everything by number of a block or path, because these numbers are about to be reused.
+   * Clears everything by index of a block or path, because these indices are about to be reused.
    */
   forget(): void {
     this.place.fill(-1);

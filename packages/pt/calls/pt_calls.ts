@@ -131,7 +131,7 @@ export class PtCalls implements PtPartSink<CallPart> {
     this.#log.settle();
   }
 
-  /** Clears everything by number of a block or path. */
+  /** Clears everything by index of a block or path. */
   forget(): void {
     for (const open of this.#open.values()) if (open.isWaiting) open.forget(this.#blocks);
     this.#blocks.forget();

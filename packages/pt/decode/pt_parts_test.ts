@@ -83,7 +83,7 @@ Deno.test("PieceReader: overlapping pieces give their bytes once, in parts of 8 
   assertEquals((await read({ piece: 1, at: 2 }))[0], [13, 10_007 % 251, false]);
 });
 
-Deno.test("addPtCounts: figures added and taken away give nothing", () => {
+Deno.test("addPtCounts: figures added and subtracted give 0", () => {
   const counts = noPtCounts();
   const some = { ...noPtCounts(), bytes: 3, lostBytes: 2, branches: 5, unsureThread: 7 };
   some.errors[4] = 2;

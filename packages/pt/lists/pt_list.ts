@@ -174,7 +174,7 @@ export class PtList implements PtSink {
     await this.#options.idle();
   }
 
-  /** Saves the last blocks, and clears everything by number of a block. */
+  /** Saves the last blocks, and clears everything by index of a block. */
   forget(): void {
     for (const at of this.#buffers.values()) at.keep(this.#blocks as BlockCache, this.#insns);
     this.#insns.clear();

@@ -148,7 +148,7 @@ export class PtSamples implements PtSink {
     await this.#options.idle();
   }
 
-  /** Clears everything by number of a block. */
+  /** Clears everything by index of a block. */
   forget(): void {
     this.#maker.insns.clear();
     this.#turns?.clear();

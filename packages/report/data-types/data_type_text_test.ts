@@ -7,7 +7,7 @@ Deno.test("data types: a type goes by its name with or without its kind", () => 
   assertEquals(names.map((name) => isTypeCalled("struct page", name)), [true, true, false, false]);
 });
 
-Deno.test("data types: what is not known is said by cause, largest first", () => {
+Deno.test("data types: samples without a type are reported by cause, largest first", () => {
   const none = new TypeSums().without;
   const total = { samples: 10, period: 1000 };
   assertEquals(

@@ -42,7 +42,7 @@ export interface FunctionKey {
   readonly part?: DataSourcePart;
   /** Joins values: those with equal results share a row. Without it, each value has a row. */
   join?(value: number, table: FunctionTable): number | string;
-  /** A row's value, or the number of a text. */
+  /** A row's value, or the index of a text. */
   number(table: FunctionTable, row: number): number;
   /** Text of a number. Missing if numbers are values, which are right-aligned. */
   text?(table: FunctionTable, number: number): string;
@@ -52,7 +52,7 @@ export interface FunctionKey {
   full?(table: FunctionTable, number: number): string | undefined;
   /** Additional members in JSON. */
   more?(table: FunctionTable, number: number): Readonly<Record<string, unknown>>;
-  /** Columns by number that determine the order, if texts or values do not. */
+  /** Columns by index that determine the order, if texts or values do not. */
   order?(table: FunctionTable, numbers: Int32Array): ArrayLike<number>[];
 }
 

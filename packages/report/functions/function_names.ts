@@ -117,7 +117,7 @@ export async function nameCounted(
 export class PlaceNames {
   /** Names of objects. */
   readonly dsos: Texts = new Texts();
-  /** The line with its whole path, if known, by number of the line's text. */
+  /** The line with its whole path, if known, by index of the line's text. */
   readonly linePaths: string[] = [];
   /** Source lines and files. */
   readonly texts: Texts = new Texts();

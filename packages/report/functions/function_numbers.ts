@@ -51,7 +51,7 @@ const INLINED = 1;
 const NAMED = 2;
 
 /**
- * Functions, and addresses without a function, by number. Names are demangled when they are printed
+ * Functions, and addresses without a function, by index. Names are demangled when they are printed
  * or compared.
  */
 export class FunctionNumbers {

@@ -88,7 +88,7 @@ class Column {
   readonly #text: (number: number) => string;
   /** Whether texts of greater numbers are at least as long. */
   readonly #grows: boolean;
-  /** Cached cells by number, for commands and objects, which are few. */
+  /** Cached cells by index, for commands and objects, which are few. */
   readonly #cells: Map<number, string> | undefined;
   /** The cell of the current row. */
   cell = "";

@@ -64,7 +64,7 @@ export class FunctionTable {
   rows: Uint32Array<ArrayBuffer> = new Uint32Array(0);
   /** The keys of the rows, in the requested order. */
   readonly keys: readonly FunctionKey[];
-  /** Totals by number of event. */
+  /** Totals by index of event. */
   readonly totals: readonly EventTotal[];
   /** Names of events. An event that joins those of several PMUs has their common name. */
   readonly eventNames: readonly string[];
@@ -174,7 +174,7 @@ export class FunctionTable {
     return this.#sums.size;
   }
 
-  /** Event number of a row. */
+  /** Event index of a row. */
   event(row: number): number {
     return this.#sums.event(this.#sums.contextOf(row));
   }

@@ -56,7 +56,7 @@ export function profileFunctions(
   return { table: new FunctionTable(code, counts, names, undefined, how), code, counts };
 }
 
-/** The places by number. */
+/** The places by index. */
 function placesOf({ places, frames, functions, objects }: Profile): CodePlaces {
   const { object, address, start } = places;
   const hi = (place: number): number => Math.floor(floatAt(address, place) / 2 ** 32) | 0;

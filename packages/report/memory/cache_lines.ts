@@ -1,4 +1,4 @@
-// One module, since lines, accesses and their sums are columns that refer to each other by number, and
+// One module, since lines, accesses and their sums are columns that refer to each other by index, and
 // parts of other threads are joined by these numbers.
 import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import { enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
@@ -162,14 +162,14 @@ export interface CacheLinesPart {
 /** Numbers of an access in {@link CacheLinesPart.rows}. */
 const ROW = 6;
 
-/** Sums by number. */
+/** Sums by index. */
 class Sums {
   count = 0;
   #numbers = new Float64Array(64 * SIZE);
   /** Sum and number of weights. */
   #weights = new Float64Array(64 * SIZE);
 
-  /** Adds an empty sum. Returns its number. */
+  /** Adds an empty sum. Returns its index. */
   next(): number {
     const added = this.count++;
     if (this.count * SIZE > this.#numbers.length) {

@@ -61,7 +61,7 @@ Deno.test("rateRow: missing values are null", () => {
   assertEquals(rateRow({ ...POINT, cpu: 0, tid: 0 }, 0n, []).cpu, 0);
 });
 
-Deno.test("incidentRow: a loss has its number, a throttling has none", () => {
+Deno.test("incidentRow: a loss has its count of records, a throttling has no count", () => {
   const lost = { what: "lost_samples", event: 0, cpu: -1, time: undefined, lost: 8 } as const;
   assertEquals(incidentRow(lost, 10n, ["a"]), {
     ...{ type: "lost_samples", event: "a", cpu: null, time: null, lost: 8 },

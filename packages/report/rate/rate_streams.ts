@@ -27,7 +27,7 @@ export class RateStreams implements Iterable<RateStreamSummary> {
   }
 
   /**
-   * Returns the number of a counter, and adds it if it is new.
+   * Returns the index of a counter, and adds it if it is new.
    *
    * @param event Index of the event.
    * @param cpu CPU of the counter, or -1.

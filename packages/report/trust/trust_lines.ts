@@ -31,7 +31,7 @@ export function causesText({ unresolved }: Pick<SymbolTrust, "unresolved">): str
 
 /** Options of {@link trustLines}. */
 export interface TrustLinesOptions {
-  /** Whether to list objects with their numbers of functions, and refused files. */
+  /** Whether to list objects with their counts of functions, and refused files. */
   readonly verbose: boolean;
   /** Unit of the shares; default samples. */
   readonly counted?: string | undefined;

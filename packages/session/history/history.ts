@@ -51,7 +51,7 @@ const END = 0x7fff_ffff;
 export class History {
   /** Number of records and first samples in the history. Moments are 0 to this number. */
   readonly count: number;
-  /** Paths, comms and symbols of the kernel, by number. */
+  /** Paths, comms and symbols of the kernel, by index. */
   readonly names: NameTable;
   /** The maps of all address spaces. */
   readonly spaces: AddressSpaces;
@@ -59,7 +59,7 @@ export class History {
   pids: Int32Array<ArrayBuffer> = new Int32Array(256);
   /** Thread id by state. */
   tids: Int32Array<ArrayBuffer> = new Int32Array(256);
-  /** Name by state: a number of the names; -1 if no name was recorded. */
+  /** Name by state: an index in the names; -1 if no name was recorded. */
   comms: Int32Array<ArrayBuffer> = new Int32Array(256);
   /**
    * Name by state, or the thread's first later name, because perf counts samples before the first
@@ -73,7 +73,7 @@ export class History {
   readonly #rounds: Rounds;
   readonly #isTimed: boolean;
   readonly #moments: Moments;
-  /** Thread ids by number. */
+  /** Thread ids by index. */
   readonly #tids: TidTable;
   /** Process, comm and space, by index of a thread id. */
   readonly #threads: Versions;

@@ -95,7 +95,7 @@ export class HistoryKeeper implements MachineLog {
   readonly machine: Machine;
   readonly tids = new TidTable();
   readonly threads = new Versions(4);
-  /** Number of threads that had a thread id, by number of the id. */
+  /** Number of threads that had a thread id, by index of the id. */
   #lives = new Int32Array(256);
   readonly roots = new Versions(1);
   readonly systems = new Versions(1);

@@ -5,8 +5,8 @@ export interface MachineLog {
    *
    * @param tid Its id.
    * @param pid Its process; -1 if unknown.
-   * @param comm Its name, a number of the names; -1 if no name was recorded.
-   * @param space The number of its address space.
+   * @param comm Its name, an index in the names; -1 if no name was recorded.
+   * @param space The index of its address space.
    */
   thread(tid: number, pid: number, comm: number, space: number): void;
   /** A new thread with this id begins; an earlier thread with this id has ended. */

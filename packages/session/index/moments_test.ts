@@ -6,7 +6,7 @@ function keysOf({ count, step, hi, lo, position }: Moments): string[] {
   return Array.from({ length: count }, (_, i) => `${step[i]} ${hi[i]}:${lo[i]} ${position[i]}`);
 }
 
-Deno.test("Moments.order: by step, then time, then position, whatever the order of the keys", () => {
+Deno.test("Moments.order: keys in any order are sorted by step, then time, then position", () => {
   const moments = new Moments();
   moments.add(4, 0, 1, 0);
   moments.add(2, 1, 5, 1);
@@ -17,7 +17,7 @@ Deno.test("Moments.order: by step, then time, then position, whatever the order 
   assertEquals([...moments.order()], [5, 2, 4, 1, 3, 0]);
 });
 
-Deno.test("Moments.append: all keys of a list, then some keys in the order of their numbers", () => {
+Deno.test("Moments.append: it appends all keys of a list, or the keys of the given indices in their order", () => {
   const first = new Moments();
   for (let i = 0; i < 100; i++) first.add(2, 0, i, i);
   const second = new Moments();

@@ -7,7 +7,7 @@ const INTERVALS = {
 };
 const PARALLELISM = { hasSwitches: true, lostRecords: 0, undescribed: [] };
 
-Deno.test("missing switches: nothing recorded, or nothing readable, says so alone", () => {
+Deno.test("missing switches: without recorded or readable switches, only that is reported", () => {
   const none = (
     intervals: typeof INTERVALS | undefined,
     parallelism?: typeof PARALLELISM,
@@ -33,7 +33,7 @@ Deno.test("missing switches: nothing recorded, or nothing readable, says so alon
   );
 });
 
-Deno.test("missing switches: what is left out, or not sure, is a line each", () => {
+Deno.test("missing switches: skipped and uncertain intervals give a line each", () => {
   assertEquals(
     missingSwitches({ intervals: INTERVALS, parallelism: { ...PARALLELISM, lostRecords: 2 } })
       .lines,

@@ -79,7 +79,7 @@ const KSYMBOL_SIZE = prefixSize(KSYMBOL);
 export class Machine {
   /** Log of every change, if the history of the machine is needed. */
   #log: MachineLog | undefined;
-  /** Paths, comms and symbols of the kernel, by number. */
+  /** Paths, comms and symbols of the kernel, by index. */
   readonly names: NameTable = new NameTable();
   /** The maps of all address spaces. */
   readonly spaces: AddressSpaces = new AddressSpaces();

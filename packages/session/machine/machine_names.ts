@@ -1,7 +1,7 @@
 import { enlarge } from "@perfdata/format/bytes";
 
 /**
- * Byte strings by number: paths and comms are stored once, and compared as numbers.
+ * Byte strings by index: paths and comms are stored once, and compared as numbers.
  *
  * Names are decoded to JavaScript strings on demand, since a name in a record is any bytes up to a
  * NUL.

@@ -1,6 +1,6 @@
 import { enlarge } from "@perfdata/format/bytes";
 
-/** Thread ids by number, in the order in which they were added: an open-addressing table. */
+/** Thread ids by index, in the order in which they were added: an open-addressing table. */
 export class TidTable {
   /** Number of thread ids. */
   count: number = 0;

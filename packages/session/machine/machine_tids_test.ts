@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { TidTable } from "./machine_tids.ts";
 
-Deno.test("thread ids: numbers in the order in which they came", () => {
+Deno.test("thread ids: indices are in order of insertion", () => {
   const tid = fc.oneof(fc.integer({ min: -1, max: 300 }), fc.integer());
   fc.assert(
     fc.property(fc.array(tid, { maxLength: 2000 }), (tids) => {

@@ -7,7 +7,7 @@ import type { NameTable } from "./machine_names.ts";
  * present moment; a thread number of a `History` is a thread at some moment.
  */
 export interface MachineView {
-  /** Paths, comms and symbols of the kernel, by number. */
+  /** Paths, comms and symbols of the kernel, by index. */
   readonly names: NameTable;
   /** The maps of all address spaces. */
   readonly spaces: AddressSpaces;

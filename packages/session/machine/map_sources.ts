@@ -88,7 +88,7 @@ export const MAPPED = {
   GUEST_KERNEL: 3,
 } as const;
 
-/** Origins of maps by number. Records that map the same file have the same number. */
+/** Origins of maps by index. Records that map the same file have the same number. */
 export class MapSources {
   /** Path or bracketed name of the vdso, if the recording has it. */
   vdso: string | undefined;

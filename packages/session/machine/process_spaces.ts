@@ -3,7 +3,7 @@ import type { MachineLog } from "../history/machine_log.ts";
 import type { AddressSpaces, MapRange } from "./machine_maps.ts";
 
 /**
- * The address spaces of processes, by number. A space has the root of a tree of
+ * The address spaces of processes, by index. A space has the root of a tree of
  * {@link AddressSpaces}. It exists as long as a thread uses it.
  */
 export class ProcessSpaces {

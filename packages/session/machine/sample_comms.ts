@@ -21,7 +21,7 @@ const TASK = layoutOf(FORK);
 export class SampleComms {
   readonly #engine: Engine;
   readonly #tids = new TidTable();
-  /** The present unnamed thread with a thread id, by number of the id in `#tids`, or -1. */
+  /** The present unnamed thread with a thread id, by index of the id in `#tids`, or -1. */
   #unnamed = new Int32Array(0);
   /** Thread ids and processes of unnamed threads; -1 if unknown. */
   #unnamedTids = new Int32Array(256);

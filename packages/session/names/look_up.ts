@@ -194,7 +194,7 @@ export class PlaceLookUps {
     return this.#outcomes.trust({ objects: places.objects, table: uses.table(places) });
   }
 
-  /** Symbol files of the objects, by number; `undefined` for objects without look-ups. */
+  /** Symbol files of the objects, by index; `undefined` for objects without look-ups. */
   get objects(): readonly (ObjectOutcome | undefined)[] {
     return this.#outcomes.objects;
   }

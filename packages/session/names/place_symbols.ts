@@ -260,7 +260,7 @@ export class BundlePlaceSymbols extends PlaceSymbols {
   readonly #show: (name: string) => string;
   #places: Places | undefined;
   readonly #symbols: (PlaceSymbol | undefined)[] = [];
-  /** The bundle's object by number of an object. */
+  /** The bundle's object by index of an object. */
   readonly #bundled: (BundleObject | undefined)[] = [];
 
   /** Starts with the names of a bundle, and without places. */

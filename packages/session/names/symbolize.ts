@@ -312,7 +312,7 @@ export class LookUpOutcomes {
     }
   }
 
-  /** Symbol files of the objects, by number. */
+  /** Symbol files of the objects, by index. */
   get objects(): readonly (ObjectOutcome | undefined)[] {
     return this.#objects;
   }

@@ -56,7 +56,7 @@ export class SortedFile {
   lastHi = BIAS;
   lastLo = BIAS;
 
-  /** @param blocks Blocks that rows refer to by number. Windows are added to it. */
+  /** @param blocks Blocks that rows refer to by index. Windows are added to it. */
   constructor(file: TempFile, littleEndian: boolean, blocks: Block[]) {
     this.#file = file;
     this.#littleEndian = littleEndian;

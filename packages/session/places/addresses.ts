@@ -9,7 +9,7 @@ import { CHOSEN, type Run } from "../order/run.ts";
 
 /** The addresses that occur in a recording. */
 export interface RecordedAddresses {
-  /** The objects of the addresses, by number. */
+  /** The objects of the addresses, by index. */
   readonly objects: readonly SymbolObject[];
   /**
    * The addresses. Those of `UNMAPPED` and `KERNEL_HIDDEN` are addresses of the process or the

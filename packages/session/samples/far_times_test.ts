@@ -24,7 +24,7 @@ Deno.test("far times: samples on both sides are added, with the smaller of the t
   assertMatch(text, /^3 of 903 samples have times 2\.0 hours or more from all others/);
 });
 
-Deno.test("far times: nothing is said of two halves, of few samples, of a short gap, of a long recording", () => {
+Deno.test("far times: two halves, few samples, a short gap or a long recording give no message", () => {
   assertEquals(textOf([...near(500), ...near(500, 9 * HOUR)]), undefined);
   assertEquals(textOf([...near(98), 9 * HOUR]), undefined);
   assertEquals(textOf([...near(500), 1000 + HOUR / 2]), undefined);
@@ -33,7 +33,7 @@ Deno.test("far times: nothing is said of two halves, of few samples, of a short 
   assertEquals(textOf([]), undefined);
 });
 
-Deno.test("far times: threads that counted parts say the same as one, also with buckets of several lengths", () => {
+Deno.test("far times: the joined counts of several threads give the message of one, also with buckets of several lengths", () => {
   const his = [
     ...near(60_000),
     ...Array.from({ length: 500 }, (_, i) => 10_000_000 + 6000 * i),

@@ -18,7 +18,7 @@ interface EventReads {
 }
 
 /**
- * The events and periods that samples stand for.
+ * The events and periods that a sample counts for.
  *
  * A sample stands for its event and its period; a sample with the counts of a group of events
  * (`PERF_SAMPLE_READ`) stands for each event that counted something since the previous sample

@@ -20,7 +20,7 @@ Deno.test("time range: clock, start and share give ns or millionths of a percent
   assertEquals(parseLength("1.5ms"), 1_500_000n);
 });
 
-Deno.test("time range: what is none throws, with what is expected", () => {
+Deno.test("time range: a text that is no range throws with the expected form", () => {
   for (const text of ["", "-", "5", "1s", "10%-2s", "1-2", "a,b"]) {
     assertThrows(() => parseTime(text), RangeError, `${text}, expected 12.5,13`);
   }
@@ -28,7 +28,7 @@ Deno.test("time range: what is none throws, with what is expected", () => {
   assertThrows(() => parseLength("5"), RangeError, "5, expected 10ms");
 });
 
-Deno.test("time range: the span of the samples is asked for where the range depends on it", async () => {
+Deno.test("time range: the span of the samples is read only if the range depends on it", async () => {
   let asked = 0;
   const span = () => {
     asked++;

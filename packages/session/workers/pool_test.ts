@@ -94,7 +94,7 @@ Deno.test("Pool: buffers of orders and of results are transferred, not copied", 
   assertEquals([order.length, kept?.length], [0, 0]);
 });
 
-Deno.test("Pool: an error in open, take, totals or found ends the wait, and stays of its kind", async () => {
+Deno.test("Pool: an error in open, take, totals or found rejects with an error of the same class", async () => {
   const failing = (error: Error) => () => {
     throw error;
   };

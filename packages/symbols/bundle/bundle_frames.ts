@@ -68,7 +68,7 @@ export class BundleFrames implements FrameFinder, SymbolFinder {
     return symbol === undefined ? -1 : idOf(this.#names, this.#nameIds, symbol.name, symbol.name);
   }
 
-  /** The name of a symbol by its number. */
+  /** The name of a symbol by its index. */
   name(index: number): string {
     return this.#names[index] ?? "";
   }

@@ -1,4 +1,4 @@
-/** The expressions of a section by number. Expression rules have such a number as their value. */
+/** The expressions of a section by index. The value of an expression rule is such an index. */
 export class ExpressionTable {
   /** The bytes that hold the expressions. */
   readonly bytes: Uint8Array;
@@ -33,7 +33,7 @@ export class ExpressionTable {
 export class FrameRules {
   /** Register of the CFA; −1 if the CFA is an expression, −2 if it is undefined. */
   cfaRegister: number = -2;
-  /** Offset of the CFA from its register, or the number of its expression. */
+  /** Offset of the CFA from its register, or the index of its expression. */
   cfaOffset = 0;
   /** The column of the return address. */
   returnAddress = 0;

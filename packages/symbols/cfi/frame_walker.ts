@@ -185,7 +185,7 @@ export class FrameWalker {
 
   /**
    * Fast path: computes the next frame from a row. Returns the reason for the end, or −1 if the
-   * walk goes on.
+   * walk continues.
    */
   #step(row: number, kind: number): number {
     const rows = this.#rows;

@@ -12,7 +12,7 @@ const MAX_KEPT = 32768;
 
 /** A source of call frame information with look-ups by address. */
 export interface CfiSource {
-  /** The expressions that rules refer to by number. */
+  /** The expressions that rules refer to by index. */
   readonly expressions: ExpressionTable;
   /**
    * Returns the row of an address.

@@ -220,7 +220,7 @@ class Demangler {
     this.#print(">");
   }
 
-  /** Prints comma-separated items up to `E`. Returns their number. */
+  /** Prints comma-separated items up to `E`. Returns their count. */
   #list(item: () => void): number {
     let count = 0;
     while (!this.#accept("E")) {

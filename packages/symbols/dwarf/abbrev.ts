@@ -3,7 +3,7 @@ import { DW_AT, DW_FORM, DW_TAG } from "./dwarf_constants.ts";
 import { DwarfError } from "./dwarf_error.ts";
 import { fixedSize, READ, readOf, type UnitFormat } from "./forms.ts";
 
-/** Kinds of entries by abbreviation, which determine what the walk over a unit does. */
+/** Kinds of entries by abbreviation. The walk over a unit handles entries by their kind. */
 export const KIND = {
   OTHER: 0,
   /** A subprogram with code addresses. */

@@ -197,7 +197,7 @@ class Tables<Functions extends FunctionTable | WantedFunctions> {
   readonly code: Unit;
   readonly functions: Functions | undefined;
   readonly lines: LineTable | undefined;
-  /** Ids of the files of `lines`, by number; -2 if not determined yet. */
+  /** Ids of the files of `lines`, by index; -2 if not determined yet. */
   readonly fileIds: Int32Array;
 
   constructor(code: Unit, functions: Functions | undefined, lines: LineTable | undefined) {

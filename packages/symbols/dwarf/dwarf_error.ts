@@ -23,7 +23,7 @@ export class DwarfError extends SymbolsError {
   /**
    * Creates an error at an offset of a section.
    *
-   * @param what what was found, and what was expected
+   * @param what The found value, and the expected one.
    */
   constructor(section: string, offset: number, what: string) {
     super(offset, `${section}: 0x${offset.toString(16)}: ${what}`);

@@ -205,7 +205,7 @@ const FEW = 32;
 /** Smallest and largest allocation for the bytes of strings. */
 const LEAST = 1 << 12, MOST = 1 << 20;
 
-/** Strings by number. Their bytes are stored in pieces of memory that never move. */
+/** Strings by index. Their bytes are stored in pieces of memory that never move. */
 class Strings {
   #bytes = new Uint8Array(LEAST);
   readonly #pieces: Uint8Array[] = [this.#bytes];

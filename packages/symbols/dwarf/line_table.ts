@@ -130,7 +130,7 @@ export class LineTable {
   }
 
   /**
-   * Calls `take` for each row with code: its number, and the code `[low, high)` up to the next row
+   * Calls `take` for each row with code: its index, and the code `[low, high)` up to the next row
    * of its sequence.
    */
   each(take: (row: number, low: number, high: number) => void): void {

@@ -166,7 +166,7 @@ function nested(
 }
 
 /**
- * Paints overlapping ranges, given by number in `members`. Each cell between end points is painted
+ * Paints overlapping ranges, given by index in `members`. Each cell between end points is painted
  * once.
  */
 function overlapping(

@@ -291,7 +291,7 @@ export class FunctionTable {
     return this.#callCells.find(address, this.#cellStart[f], this.#cellEnd[f]);
   }
 
-  /** The inlined calls, by number. `parent` is -1 for a call of the function itself. */
+  /** The inlined calls, by index. `parent` is -1 for a call of the function itself. */
   get calls(): Readonly<Calls> {
     return this.#calls;
   }

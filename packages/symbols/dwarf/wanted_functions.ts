@@ -76,7 +76,7 @@ export class WantedFunctions {
     return this.#unit.offset + numberAt(this.#entry, f);
   }
 
-  /** The inlined calls, by number. `parent` is -1 for a call of the function itself. */
+  /** The inlined calls, by index. `parent` is -1 for a call of the function itself. */
   get calls(): Readonly<Calls> {
     return this.#calls;
   }

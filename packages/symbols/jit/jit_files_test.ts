@@ -39,7 +39,7 @@ Deno.test("JitFiles.perfMap: the map of a process in a container is found in the
     nameIn(filesOf({ ...container, "/tmp/perf-70.map": "1000 10 outside\n" })),
     "outside",
   );
-  // Files of another machine are asked for by --symfs: its processes are not those of this one.
+  // With --symfs, files are of another machine, whose pids mean nothing on this one.
   assertEquals(nameIn(filesOf(container), "/other"), undefined);
   assertEquals(nameIn(filesOf(container, "/proc/70/root/tmp/perf-1.map")), undefined);
   assertEquals(

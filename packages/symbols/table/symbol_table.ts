@@ -114,7 +114,7 @@ export class SymbolTable {
   /**
    * The symbol at an address.
    *
-   * @returns its number, or −1 if there is no symbol
+   * @returns its index, or −1 if there is no symbol
    */
   lookup(address: Address): number {
     if (this.#unindexed > 0) return this.#search(address);

@@ -131,7 +131,7 @@ Deno.test("SymbolTable: an empty table finds no symbol", () => {
   assertEquals(table.get(-1), undefined);
 });
 
-Deno.test("SymbolTableBuilder: symbols added late are sorted as if added at once", () => {
+Deno.test("SymbolTableBuilder: symbols added later are sorted as if added at once", () => {
   const start = fc.integer({ min: 0, max: 0x4000 });
   fc.assert(fc.property(
     fc.array(start, { minLength: 64, maxLength: 200 }),

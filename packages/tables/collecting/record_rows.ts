@@ -383,7 +383,7 @@ function putTime(column: WordColumn, hi: number, lo: number): void {
   else column.push(lo, hi);
 }
 
-/** Yields the numbers of all rows in groups. */
+/** Yields the indices of all rows in groups. */
 function* groups(count: number): Generator<Int32Array, void, void> {
   for (let from = 0; from < count; from += GROUP) {
     const length = Math.min(GROUP, count - from);

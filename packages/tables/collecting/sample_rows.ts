@@ -336,7 +336,7 @@ function countingSort(
   return sorted;
 }
 
-/** Returns hashes by number; number -1 has no hash. */
+/** Returns hashes by index; number -1 has no hash. */
 function hashes(numbers: Int32Array, words: Int32Array): ColumnValues {
   const column = new WordColumn();
   for (const number of numbers) {

@@ -96,7 +96,7 @@ export class PlaceIds {
     return this.#frames;
   }
 
-  /** Words of the stacks' ids, by number. */
+  /** Words of the stacks' ids, by index. */
   get stacks(): Int32Array {
     return this.#stacks;
   }

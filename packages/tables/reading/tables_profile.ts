@@ -296,7 +296,7 @@ class SampleReader {
     return number;
   }
 
-  /** Returns the profile's number of a sample's stack; -1 without a stack. */
+  /** Returns the index in the profile of a sample's stack; -1 without a stack. */
   #stackOf(id: bigint | undefined, samples: number): number {
     this.#read.samples += samples;
     if (id === undefined) return -1;

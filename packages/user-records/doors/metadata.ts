@@ -1,5 +1,5 @@
 /**
- * Records that carry what a file has in its header, and what describes events, CPUs and clocks.
+ * Records with the contents of a file's header, and with descriptions of events, CPUs and clocks.
  *
  * @module
  */
