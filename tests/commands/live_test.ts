@@ -167,7 +167,7 @@ Deno.test("LiveRecording: a stream without samples, and bytes that are no record
 });
 
 Deno.test({
-  name: "view -: serves what has arrived, and slices of what --save kept",
+  name: "view -: serves the samples so far, and slices of the bytes that --save kept",
   async fn() {
     await inFolder(async (folder) => {
       const saved = `${folder}/saved.data`;

@@ -425,7 +425,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "report - on a terminal: has the keys of the terminal, and says the end of the pipe",
+  name: "report - on a terminal: reads keys from the terminal, and reports the end of the pipe",
   ...ignored(notInstalled("tmux")),
   async fn() {
     const pipe = FILE.replace("callchain", "pipe");
@@ -449,7 +449,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "report - on a terminal: q ends it while the pipe goes on",
+  name: "report - on a terminal: q ends it before the end of the pipe",
   ...ignored(notInstalled("tmux")),
   async fn() {
     const file = FILE.replace("callchain", "pipe-zstd");
@@ -465,7 +465,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "top: shows what perf records, and ends perf with q; without perf's consent says why",
+  name:
+    "top: shows the samples of perf record, and ends perf with q; if perf fails, prints its reason",
   ...ignored(notInstalled("tmux") ?? noRecording()),
   async fn() {
     const command = "top";

@@ -290,7 +290,7 @@ async function ownReport(
 }
 
 Deno.test({
-  name: "c2c: totals, cache lines and what accessed them are those of perf c2c report",
+  name: "c2c: totals, cache lines and their accesses equal those of perf c2c report",
   ...ignored(noPerf()),
   fn: () =>
     inFolder(async (folder) => {

@@ -132,7 +132,7 @@ async function recording(): Promise<Uint8Array> {
 }
 
 Deno.test({
-  name: "call stacks deeper than the branch registers are stitched as in perf",
+  name: "--stitch-lbr: call stacks deeper than the branch registers are stitched as in perf",
   ignore: perfVersion() === undefined,
   fn: () =>
     inFolder(async (folder) => {

@@ -34,7 +34,7 @@ async function shownSamples(page: Page): Promise<number> {
 
 Deno.test({
   name:
-    "the page of a recording in a pipe grows, stops and goes on, compares with a kept moment, and saves",
+    "live page: a recording in a pipe grows, stops and resumes, is compared with a kept moment, and is saved",
   ...ignored(await noBrowser()),
   async fn() {
     const bytes = await inRounds();

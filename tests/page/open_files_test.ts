@@ -89,7 +89,7 @@ async function shown(page: Page): Promise<readonly [string, boolean]> {
 const needs = ignored(await noBrowser());
 
 Deno.test({
-  name: "the page opens dropped and chosen files, by button or keys, from disk and over http",
+  name: "page on disk and over http: opens dropped and chosen files, by button or keys",
   ...needs,
   async fn(t) {
     const parts = await viewParts("files");
@@ -140,7 +140,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the page opens recordings in gzip, bzip2, xz and zstd, from disk and over http",
+  name: "page on disk and over http: opens recordings in gzip, bzip2, xz and zstd",
   ...needs,
   async fn(t) {
     const parts = await viewParts("files");
@@ -174,7 +174,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the page opens profiles of other tools, and compares them with recordings",
+  name:
+    "page on disk and over http: opens profiles of other tools, and compares them with recordings",
   ...needs,
   async fn(t) {
     const parts = await viewParts("files");

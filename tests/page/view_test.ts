@@ -135,7 +135,7 @@ function marked(name: string, verified: unknown): string {
 
 const needs = ignored(await noBrowser());
 
-Deno.test("the served page is made of the files in view/", async (t) => {
+Deno.test("served page: it is built from the files in view/", async (t) => {
   const made = await viewAsset();
   if (made === undefined) return await skipped(t, "deno bundle does not work here");
   const text = made.slice(made.indexOf("= {") + 2, made.lastIndexOf(";"));
@@ -462,7 +462,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a saved selection equals the output of slice, and of each export format",
+  name: "save: a saved selection equals the output of slice, and of each export format",
   ...needs,
   async fn() {
     const file = FILES[1] as string;
@@ -859,7 +859,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "in each list, keys select a line, scroll it into view, and announce it to screen readers",
+  name: "lists: keys select a line, scroll it into view, and announce it to screen readers",
   ...needs,
   async fn() {
     await inFolder(async (folder) => {
@@ -932,7 +932,7 @@ async function counted(page: Page, weight: string): Promise<void> {
 }
 
 Deno.test({
-  name: "off-CPU times equal those of --weight, by choice in the page and by address",
+  name: "off-CPU: times chosen in the page or by address equal those of --weight",
   ...needs,
   async fn() {
     const file = FILES[0] as string;
@@ -1501,7 +1501,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "transforms by menu and by key have the numbers of the samples left, are in the address, and undone",
+    "transforms: by menu or key they leave the expected samples, are in the address, and can be undone",
   ...needs,
   async fn() {
     const file = FILES[1] as string;
@@ -1571,7 +1571,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "timeline: a process opens with its threads, the pointer says what was sampled, tracks are hidden and pinned",
+    "timeline: a process opens with its threads, the pointer shows the sampled stack, tracks are hidden and pinned",
   ...needs,
   async fn() {
     const file = FILES[0] as string;

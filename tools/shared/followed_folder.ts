@@ -1,6 +1,6 @@
 /** The recordings that `perf record --switch-output` finishes, one after the other. */
 
-/** Milliseconds between two looks into the folder. */
+/** Milliseconds between two checks for new files. */
 const LOOK = 250;
 
 /** Name of a finished file: perf adds the time to it. The file that perf writes has none yet. */

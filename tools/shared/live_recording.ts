@@ -62,9 +62,9 @@ export class LiveRecording {
   readonly #live = new LiveProfile();
   readonly #complaints: Complaints;
   #collector: LiveCollector | undefined;
-  /** The collector of the first recording, whose engine has the places of all. */
+  /** The collector of the first recording. Its engine has the places of all recordings. */
   #first: LiveCollector | undefined;
-  /** Number of samples in the recordings before. */
+  /** The count of samples in the finished recordings. */
   #before = 0;
   /** The symbols that new places are looked up in. */
   #symbols: Promise<SymbolResolver> | undefined;
