@@ -71,7 +71,7 @@ Deno.test("findAuxOverlap: zeros that are in both buffers count", () => {
   assertEquals(findAuxOverlap(before, after, PT), 202);
 });
 
-Deno.test("findAuxOverlap: an empty first buffer gives 0, buffers without a common PSB give undefined", () => {
+Deno.test("findAuxOverlap: an empty first buffer gives 0, other buffers too short to compare give undefined", () => {
   const none = { bytes: new Uint8Array(0), offset: 0n };
   assertEquals(findAuxOverlap(none, none, PT), 0);
   assertEquals(findAuxOverlap(none, part(0, 50, 0n), PT), 0);

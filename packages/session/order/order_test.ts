@@ -83,7 +83,7 @@ function model(items: readonly Item[]): (number | "round")[] {
   return seen;
 }
 
-Deno.test("deliverRuns: a record waits for the FINISHED_ROUND after the next one", async () => {
+Deno.test("deliverRuns: records of a round wait for the FINISHED_ROUND of the next round", async () => {
   const { seen, stats } = await delivered([30n, 10n, "round", 20n, 40n, "round", 50n]);
   assertEquals(seen, ["round", "round", 1, 3, 0, 4, 6]);
   assertEquals(stats.queued, 5);
