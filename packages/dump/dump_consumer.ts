@@ -92,7 +92,7 @@ export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {
   readonly #head: RecordHead;
   /** State at the moment of a record, by row of the `Run`. */
   readonly #notes = new Map<number, string>();
-  /** The same for dumps by windows, by record position. */
+  /** Notes by the position of their record, if the file is dumped in windows of time. */
   readonly #pastNotes = new Map<number, string>();
   readonly #isPart: boolean;
   #engine: Engine | undefined;

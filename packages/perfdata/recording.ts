@@ -49,7 +49,7 @@ export interface SampleChoice {
 
 /** Options of {@linkcode Recording.functions}. */
 export interface FunctionsOptions extends FunctionOptions, SampleChoice {
-  /** Also count callees, from call chains. */
+  /** Whether a sample also counts for each caller in its call chain, as in `perf report --children`. */
   readonly children?: boolean;
 }
 

@@ -106,7 +106,7 @@ export interface TypeCount {
  * ```
  */
 export class Overview implements Consumer {
-  /** Whether the engine's filter is applied. */
+  /** The state of threads is needed only if samples are filtered by names. */
   readonly needs: { readonly machine: boolean };
   /** Processes, in the order of their first record. */
   readonly processes: ProcessRow[] = [];

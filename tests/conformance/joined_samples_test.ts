@@ -70,7 +70,7 @@ async function shown(bytes: Uint8Array<ArrayBuffer>, unmapped: boolean) {
   return { texts, fewer, samples: sums.samples.length };
 }
 
-Deno.test("merged places and threads: functions and commands are the same", async () => {
+Deno.test("joined samples: with places and threads merged from parts, functions and comms have the sums of one pass", async () => {
   const files = corpusFiles().map(({ path }) => path);
   for (const folder of [recorded, synthesized]) {
     for (const { name, isFile } of Deno.readDirSync(folder)) {

@@ -653,7 +653,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "overview: counts of perf stat record have the sums of stat, and a line if there are intervals",
+    "overview: counts of perf stat record equal those of the stat command, and are drawn over time if there are intervals",
   ...needs,
   async fn() {
     const file = `${root}fixtures/recorded/stat.perf.data`;

@@ -184,8 +184,8 @@ function hasNames({ comm, dso, symbol }: NameFilters): boolean {
 }
 
 /**
- * Reads all samples again for the name filters of this thread, because only the workers' filters
- * saw them.
+ * Reads all samples again, so that the name filters of the main thread know which names occur: the
+ * workers read the samples before, with filters of their own.
  */
 async function askNames(source: ByteSource, about: ScriptAbout, names: NameFilters): Promise<void> {
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });

@@ -1,4 +1,4 @@
-/** Shared by commands that write recordings. */
+/** Opens and writes the output of commands that write recordings. */
 import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
 import type { ByteSink, ByteSource, RandomAccessSource, TempFile } from "@perfdata/format/bytes";
 import { newFile, tempFile } from "@perfdata/format/files";

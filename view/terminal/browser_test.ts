@@ -236,7 +236,7 @@ Deno.test("Browser: a search filters rows while it is typed; Escape reverts it",
   assertStringIncludes(own.screen().at(-2)?.[0]?.text ?? "", "no row here has");
 });
 
-Deno.test("Browser: a shows the code of the function, beginning at its hottest line", async () => {
+Deno.test("Browser: the key a shows the code of the function, beginning at its hottest line", async () => {
   const own = browser();
   await press(own, "t", "j", "enter", "a");
   const [tid] = own.state.tids ?? [];
@@ -346,7 +346,7 @@ Deno.test("Browser: keys and the menu transform stacks like the same transform o
   assert(compared > 100, `${compared}`);
 });
 
-Deno.test("Browser: Enter opens a menu with the words of the page, whose entries are keys", async () => {
+Deno.test("Browser: the key Enter opens a menu; its entries have the words of the browser page, and a key each", async () => {
   const own = browser();
   const text = () => own.screen().map((line) => line.map(({ text }) => text).join("").trimEnd());
   own.size = { columns: 80, rows: 40 };

@@ -81,7 +81,7 @@ export class RowList {
   }
 
   /**
-   * Opens a row, and single rows below it; or closes it.
+   * Opens a row, and as long as an opened row has one child only, that child; or closes the row.
    *
    * @returns Whether the row can be opened or closed.
    */

@@ -27,7 +27,11 @@ export interface ViewSource {
   marks(): Promise<Marks | undefined>;
   /** Counts of `perf stat record`. */
   counts(): Promise<readonly StatSeries[] | undefined>;
-  /** @throws {Error} If there is no profile, with the reason. */
+  /**
+   * Reads the profile of the recording.
+   *
+   * @throws {Error} If there is no profile; the message is the reason.
+   */
   profile(progress: (state: ProgressState) => void): Promise<ViewProfile>;
   /** Reads the recording to compare with; `undefined` without a comparison. */
   readonly base: ((progress: (state: ProgressState) => void) => Promise<ViewProfile>) | undefined;

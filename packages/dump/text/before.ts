@@ -2,7 +2,7 @@ import { type PerfDataReader, RecordCodec } from "@perfdata/format/records";
 import { PERF_RECORD_AUXTRACE_INFO } from "@perfdata/format/constants";
 import { AUXTRACE_INFO } from "@perfdata/user-records";
 
-/** State before the first dumped record. */
+/** Facts that a dump needs from the records before its first one. */
 export interface Before {
   /**
    * File offset of the record with the byte at the offset, in the record or its payload. The offset

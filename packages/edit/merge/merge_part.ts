@@ -12,7 +12,7 @@ import type { RecordingOutput } from "../copy/recording_output.ts";
 
 /** A recording to be merged. */
 export interface MergeInput {
-  /** Name in the report. */
+  /** Name of the recording in messages. */
   readonly name: string;
   /** The recording: a file or a directory, not a stream, since it is read twice. */
   readonly reader: PerfDataReader;

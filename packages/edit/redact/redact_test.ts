@@ -71,7 +71,7 @@ Deno.test("redact: stacks and registers become zeros, sizes are kept", async () 
   assert(two.nonzero < one.nonzero / 3, `${two.nonzero} of ${one.nonzero} bytes are not zero`);
 });
 
-Deno.test("redact: a key gives the same tokens, patterns keep texts, removal leaves nothing", async () => {
+Deno.test("redact: one key gives the same tokens in two recordings, texts that match a pattern stay, removed texts are empty", async () => {
   const a = text((await redacted("all-cpus", { names: new Pseudonyms("one key") })).after);
   const b = text((await redacted("two-events", { names: new Pseudonyms("one key") })).after);
   const token = new Pseudonyms("one key").token("demo");

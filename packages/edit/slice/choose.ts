@@ -36,7 +36,7 @@ export type ResolverOf = (
   machine: RecordedMachine,
 ) => SymbolResolver | Promise<SymbolResolver>;
 
-/** Samples that were chosen by name. */
+/** Samples in functions, objects or threads with the names that the user asked for. */
 export interface ChosenSamples {
   /** File offsets of the samples. */
   readonly records: { has(offset: number): boolean };

@@ -161,7 +161,7 @@ function traced(rows: readonly TraceRow[]): BranchCounts {
 
 const B = SAMPLE.BRANCHES;
 
-Deno.test("TraceBranches: consecutive branches have a trace, with cycles if both are timed", () => {
+Deno.test("TraceBranches: two consecutive branches give the range of code between them, with its cycles if both have a time", () => {
   assertEquals(
     texts(traced([[B, 7, 0, 1, 2, 4], [B, 7, 0, 3, 4, 6], [B, 7, 0, 5, 6], [
       ...[B, 7, 0, 7, 8, 9] as const,

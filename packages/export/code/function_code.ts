@@ -89,7 +89,7 @@ export interface CodeInsn extends ListedInsn {
   readonly address: bigint;
   /** Bytes of the instruction. */
   readonly bytes: Uint8Array;
-  /** Text, with the name of the callee. */
+  /** Text of the instruction, with the name of the function that it calls. */
   readonly text: string;
 }
 

@@ -377,7 +377,7 @@ Deno.test("FEATURES: each feature except TRACING_DATA has a case in this file", 
 });
 
 for (const [name, { id, write, value }] of Object.entries(CASES)) {
-  Deno.test(`${name}: both byte orders, a tail, and every cut`, () => {
+  Deno.test(`decodeFeature, ${name}: encodeFeature restores either byte order, bytes behind the value, and a section cut anywhere`, () => {
     for (const littleEndian of ORDERS) {
       const bytes = write(new Bytes(littleEndian)).done();
       const feature = decodeFeature(id, bytes, { littleEndian });

@@ -74,7 +74,7 @@ Deno.test("SampleCollector: threads: false sums threads of one name, not those w
   ]);
 });
 
-Deno.test("SampleCollector: samples of a thread before its first name have that name, in any order and in time", async () => {
+Deno.test("SampleCollector: samples before a thread's first COMM have that name, whether they are read in any order or in order of time", async () => {
   const late: Small = { samples: SAMPLES, namedAt: 250n };
   const lines = ["t7 0 2 15 10 20", "t8 0 1 1 0 20", "t8 0 1 2 30"];
   for (const threads of [true, false]) {
@@ -281,7 +281,7 @@ Deno.test("SampleCollector: weight wall counts times with and without a CPU, eac
   ]);
 });
 
-Deno.test("SampleCollector: without call chains of switches, a marked stack of the last sample stands in", async () => {
+Deno.test("SampleCollector: off-CPU time without a call chain gets the stack of the thread's last sample, below [last sample]", async () => {
   const off = await profiled(SWITCHED, { weight: "off-cpu" });
   const names = functionNames(off);
   const frameAt = (stack: number) => {

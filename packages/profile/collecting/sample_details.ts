@@ -85,7 +85,7 @@ const DECODER = new TextDecoder();
 export interface TraceTexts {
   /** Whether a tracepoint's format is known. */
   has(id: number): boolean;
-  /** The text of raw data in bytes, valid until the next call. */
+  /** The text that describes a sample's raw data, in UTF-8. It is valid until the next call. */
   text(id: number, bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array;
 }
 

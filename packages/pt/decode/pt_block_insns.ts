@@ -38,7 +38,7 @@ export class InsnTable {
   #insns: (BlockInsns | undefined)[] = [];
   /** Last instruction of each block: see END_WORD. */
   #ends = new Int32Array(END_WORDS * 256);
-  /** Place of the start of each block, + 2; 0 if unknown. */
+  /** Index in `Places` of each block's first address, plus 2 since it may be -1; 0 if it was not looked up. */
   #places = new Int32Array(256);
 
   /** Starts without blocks. `text` formats instructions, if texts are needed. */

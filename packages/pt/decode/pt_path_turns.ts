@@ -20,7 +20,7 @@ export function isBranch(kind: number): boolean {
   return kind !== InsnKind.OTHER && kind < InsnKind.PTWRITE;
 }
 
-/** Words of a turn in {@linkcode PathTurns.words}. */
+/** Number of 32-bit words that describe a turn in {@linkcode PathTurns.words}. */
 export const TURN_WORDS = 2;
 
 /**

@@ -67,7 +67,7 @@ for (const [what, source, counts] of CASES) {
   });
 }
 
-Deno.test("countAccess: an access without an address has no other counters", () => {
+Deno.test("countAccess: an access without an address counts as that alone, not by its cache level", () => {
   assertEquals(counted(LOAD | HIT | L1, false, false), "loads loads_without_address");
   assertEquals(counted(STORE | HIT | L1, false, false), "stores stores_without_address");
 });

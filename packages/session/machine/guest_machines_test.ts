@@ -167,7 +167,7 @@ Deno.test("machines: host and guests at the same addresses, in any order of reco
   await fc.assert(property, { numRuns: 60 });
 });
 
-Deno.test("machines: the map of a guest's kernel that has the mode of the host's does not replace it", async () => {
+Deno.test("GuestMachines: a kernel map of a guest with the host's cpumode leaves the host's kernel map unchanged", async () => {
   // perf 4.4 wrote such records.
   const host = { pid: -1, mode: KERNEL, range: 0, isSample: false };
   const guest = itemOf({ pid: 0, mode: GUEST_KERNEL, range: 0, isSample: false }, 2n);

@@ -206,7 +206,7 @@ export class PlaceLookUps {
   }
 }
 
-/** The rows from `first` on. */
+/** Makes an address table of the rows to look up, from row `first` on. */
 function tableOf(rows: LookUpRows, first: number): AddressTable {
   const count = rows.count - first;
   const object = new Int32Array(count);

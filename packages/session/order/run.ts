@@ -57,7 +57,7 @@ export const BRANCH = {
   CYCLES_AT: 4,
 } as const;
 
-/** Marks a place in {@link Run.frames}: not the upper half of any address there. */
+/** Value in {@link Run.frames} before the index of a place; no address there has it as its upper half. */
 export const PLACE_FRAME: number = -(2 ** 31);
 
 /**

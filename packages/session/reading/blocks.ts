@@ -68,7 +68,7 @@ export class BlockReader {
     this.#reader = reader;
   }
 
-  /** Reads a block. */
+  /** Reads a block of the file, and passes its records in order of delivery. */
   async read(
     { from, to, first, round, resume }: BlockRange,
     take: (run: Run) => void,

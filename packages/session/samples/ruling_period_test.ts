@@ -5,7 +5,7 @@ import { LargestPeriods, rulingPeriodText } from "./ruling_period.ts";
 const usual = { name: "cycles", samples: 1000, period: 250_000_000, largest: 4_000_000 };
 const broken = { ...usual, period: 250_000_000 + 2 ** 48, largest: 2 ** 48 };
 
-Deno.test("ruling period: one of 2^48 among 1000 is named, with its share", () => {
+Deno.test("rulingPeriodText: one sample of period 2^48 among 1000 gives a message with its share", () => {
   const text = rulingPeriodText(broken) ?? "";
   assertMatch(
     text,
@@ -14,7 +14,7 @@ Deno.test("ruling period: one of 2^48 among 1000 is named, with its share", () =
   assertEquals(rulingPeriodText(usual), undefined);
 });
 
-Deno.test("ruling period: few samples, and the small periods at the start of a frequency, are usual", () => {
+Deno.test("rulingPeriodText: fewer than 100 samples, and small periods at the start of a frequency event, give no message", () => {
   assertEquals(rulingPeriodText({ ...broken, samples: 99 }), undefined);
   // 998 samples of period 1, and two of a million each.
   const starting = { name: "cycles", samples: 1000, period: 2_000_998, largest: 1_000_000 };

@@ -64,7 +64,7 @@ export function isShareable(consumer: object): consumer is Shareable {
   return "part" in consumer && "join" in consumer;
 }
 
-/** Joins the results of another thread into an engine, stretch by stretch. */
+/** Adds the places and stacks that another worker found to those of an engine, part of the file by part. */
 export class Joiner implements JoinedNumbers {
   stack: Int32Array<ArrayBuffer> = new Int32Array(1 << 10);
   readonly #engine: Engine;

@@ -21,7 +21,7 @@ const rangesOf = (most: number) =>
   );
 
 for (const lastWins of [true, false]) {
-  Deno.test(`paint: cells equal those painted address by address, lastWins ${lastWins}`, () => {
+  Deno.test(`paint: overlapping ranges give each address the range that a search of all ranges finds, lastWins ${lastWins}`, () => {
     // More than 48 ranges use the radix sort.
     fc.assert(fc.property(rangesOf(12), check));
     fc.assert(fc.property(rangesOf(80), check), {

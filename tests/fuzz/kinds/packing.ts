@@ -92,7 +92,7 @@ class Bits {
 
 /** Limit of a block's symbols, after shortening runs. */
 const BLOCK = 90_000;
-/** Symbols per selector. */
+/** Symbols of a bzip2 block that one selector (the choice of a Huffman table) is for. */
 const GROUP = 50;
 
 /** bzip2 with codes of equal length. */
