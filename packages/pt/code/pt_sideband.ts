@@ -231,7 +231,7 @@ export class PtSideband implements Consumer {
         const cpu = run.cpu[i] as number;
         const tid = view.getInt32(from + STARTED.tid, this.#littleEndian);
         if (!this.started.has(cpu)) this.started.set(cpu, tid);
-        if (cpu >= 0) this.#of(cpu).add(time, tid);
+        if (cpu >= 0) this.#switchesOf(cpu).add(time, tid);
       } else if (kind === PERF_RECORD_AUX_OUTPUT_HW_ID && to - from >= HW_ID_SIZE) {
         this.#counter(run, i, view, from, time);
       } else if (kind === PERF_RECORD_TEXT_POKE) this.#poke(bytes, view, from, to, time);
@@ -270,7 +270,7 @@ export class PtSideband implements Consumer {
     }
   }
 
-  #of(cpu: number): Switches {
+  #switchesOf(cpu: number): Switches {
     let switches = this.switches.get(cpu);
     if (switches === undefined) this.switches.set(cpu, switches = new Switches());
     return switches;
@@ -290,7 +290,7 @@ export class PtSideband implements Consumer {
       this.#seen.see(intAt(run.pid, i), tid, hi, lo, this.#row++);
     }
     this.#hasSwitches = true;
-    const switches = this.#of(cpu);
+    const switches = this.#switchesOf(cpu);
     if (switches.count === 0) switches.first = out ? tid : other;
     if (!out) switches.add(time, tid);
     // A SWITCH record has no other thread. The trace is then of the workload alone, and its last
@@ -306,7 +306,7 @@ export class PtSideband implements Consumer {
     this.#hasSwitches = true;
     const time = this.origin.sinceHalves(run.timeHi[i] as number, run.timeLo[i] as number);
     const tid = run.at(i).view.getInt32(source.fields.raw + nextPid.offset, this.#littleEndian);
-    this.#of(cpu).add(time, tid);
+    this.#switchesOf(cpu).add(time, tid);
   }
 
   #counter(run: Run, i: number, view: DataView, from: number, time: number): void {
