@@ -67,15 +67,16 @@ export function lineCoverage(
   const taken = new Map<number, number>();
   for (const { from, taken: times } of branches) taken.set(from, (taken.get(from) ?? 0) + times);
   const files = new Map<string, FileCoverage>();
-  const ran: { file: FileCoverage; line: number; address: number; count: number }[] = [];
+  const ran: { path: string; line: number; address: number; count: number }[] = [];
   const lineAt = new Map<number, { file: FileCoverage; line: number }>();
   const starts: number[] = [];
   let withLine = 0;
   for (const { low, high, line: lines, file: fileOf, files: paths } of dwarf.codeLines()) {
+    // Code that the linker dropped is at address 0 or outside of the segments.
+    const start = low.find((address) => steps.hasCode(address));
+    if (start !== undefined) starts.push(start);
     for (const [row, first] of low.entries()) {
-      // Code that the linker dropped is at address 0 or outside of the segments.
       if (!steps.hasCode(first)) continue;
-      if (row === 0) starts.push(first);
       const path = paths[fileOf[row] ?? -1] ?? "";
       let file = files.get(path);
       if (file === undefined) {
@@ -100,7 +101,7 @@ export function lineCoverage(
         }
         at += size;
       }
-      if (most > 0) ran.push({ file, line, address, count: most });
+      if (most > 0) ran.push({ path, line, address, count: most });
     }
   }
   const frames = dwarf.findAll(Float64Array.from(ran, ({ address }) => address), {
@@ -108,12 +109,13 @@ export function lineCoverage(
   });
   const functions = dwarf.functionRanges(Float64Array.from(starts));
   const instances = new Map<string, number>();
-  for (const [i, { file, line, count }] of ran.entries()) {
-    const instance = `${line} ${callersOf(frames, i)}`;
+  for (const [i, { path, line, count }] of ran.entries()) {
+    const instance = `${path}:${line} ${callersOf(frames, i)}`;
     const known = instances.get(instance) ?? 0;
     if (count <= known) continue;
     instances.set(instance, count);
-    file.lines.set(line, (file.lines.get(line) ?? 0) + count - known);
+    const lines = files.get(path)?.lines;
+    lines?.set(line, (lines.get(line) ?? 0) + count - known);
   }
   for (let i = 0; i < functions.low.length; i++) {
     const first = floatAt(functions.low, i);

@@ -105,3 +105,30 @@ Deno.test("lineCoverage: counts of inlined copies are added, code that did not r
     "",
   ]);
 });
+
+Deno.test("lineCoverage: a unit that begins with dropped code keeps its functions, and equal lines of two files stay apart", () => {
+  const asked: number[][] = [];
+  const dwarf: CoverageDwarf = {
+    ...DWARF,
+    *codeLines() {
+      yield {
+        low: [0, AT, AT + 1],
+        high: [4, AT + 1, AT + 3],
+        line: [9, 1, 1],
+        file: [0, 0, 1],
+        files: ["/a.c", "/in.h"],
+      };
+    },
+    functionRanges(addresses) {
+      asked.push([...addresses]);
+      return DWARF.functionRanges(addresses);
+    },
+  };
+  const range = { from: AT, to: AT + 1, count: 3, entered: false };
+  const { files } = lineCoverage({ branches: [], ranges: [range], share: 1 }, ELF, dwarf);
+  assertEquals(asked, [[AT]]);
+  assertEquals([...files].map(([path, { lines }]) => [path, [...lines]]), [
+    ["/a.c", [[1, 3]]],
+    ["/in.h", [[1, 3]]],
+  ]);
+});
