@@ -17,7 +17,13 @@ export {
   offsetIn,
 } from "./flow/code.ts";
 export { FlowDecoder, type FlowSink } from "./flow/flow_decoder.ts";
-export { FlowCache, type FlowCounts, type FlowOptions, FlowStatus } from "./flow/flow_options.ts";
+export {
+  FlowCache,
+  type FlowCounts,
+  type FlowOptions,
+  FlowStatus,
+  noFlowCounts,
+} from "./flow/flow_options.ts";
 export { FlowOutput, FlowState } from "./flow/flow_output.ts";
 export { PacketEvents } from "./flow/packet_events.ts";
 export { FLOW_ERROR_TEXT, FlowError, FlowEvent } from "./flow/flow_event.ts";

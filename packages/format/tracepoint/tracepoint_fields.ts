@@ -1,6 +1,6 @@
 import type { TracingData } from "../features/tracing_data.ts";
 import { EventHeaderText, isEventHeader } from "./event_header.ts";
-import { parseTracepoint, type TracepointField } from "./format_file.ts";
+import { parseTracepoint, type TracepointField, tracepointHead } from "./format_file.ts";
 import { TraceData } from "./trace_data.ts";
 
 const decoder = new TextDecoder();
@@ -22,22 +22,36 @@ interface Format {
  */
 export class TracepointFields {
   readonly #data: TraceData;
-  readonly #formats = new Map<bigint, Format>();
+  readonly #texts = new Map<bigint, string>();
+  /** Parsed formats; null if a text cannot be parsed. */
+  readonly #formats = new Map<bigint, Format | null>();
 
-  /** Parses the formats of a recording. */
+  /** Creates a formatter. A format is parsed when its first sample is formatted. */
   constructor({ systems, long_size, bigendian }: TracingData) {
     this.#data = new TraceData(long_size, bigendian === 0);
     for (const text of systems.flatMap(({ formats }) => formats)) {
-      const format = parseTracepoint(text, long_size);
-      if (format === undefined) continue;
-      const header = isEventHeader(format) ? new EventHeaderText(format) : undefined;
-      this.#formats.set(BigInt(format.id), { fields: format.fields, header });
+      const head = tracepointHead(text);
+      if (head !== undefined) this.#texts.set(BigInt(head.id), text);
     }
   }
 
   /** Whether the recording describes the tracepoint. */
   has(id: bigint): boolean {
-    return this.#formats.has(id);
+    return this.#format(id) !== null;
+  }
+
+  #format(id: bigint): Format | null {
+    let format = this.#formats.get(id);
+    if (format === undefined) {
+      const text = this.#texts.get(id);
+      const parsed = text === undefined ? undefined : parseTracepoint(text, this.#data.longSize);
+      format = parsed === undefined ? null : {
+        fields: parsed.fields,
+        header: isEventHeader(parsed) ? new EventHeaderText(parsed) : undefined,
+      };
+      this.#formats.set(id, format);
+    }
+    return format;
   }
 
   /**
@@ -54,8 +68,8 @@ export class TracepointFields {
     start: number,
     end: number,
   ): string | undefined {
-    const format = this.#formats.get(id);
-    if (format === undefined) return undefined;
+    const format = this.#format(id);
+    if (format === null) return undefined;
     const data = this.#data;
     data.take(bytes, view, start, end);
     const members: string[] = [];

@@ -82,3 +82,17 @@ export interface FlowCounts {
   /** The count of errors of each {@linkcode FlowError}. */
   readonly errors: Float64Array;
 }
+
+/** Counts that are all 0. */
+export function noFlowCounts(): FlowCounts {
+  return {
+    bytes: 0,
+    lostBytes: 0,
+    lostBranches: 0,
+    addresses: 0,
+    insns: 0,
+    insnBranches: 0,
+    unsureInsns: 0,
+    errors: new Float64Array(10),
+  };
+}

@@ -2,7 +2,7 @@ import { PacketDecoder } from "../packets/packet_decoder.ts";
 import type { BlockCache } from "./block_cache.ts";
 import type { CodeSpace } from "./code.ts";
 import { FlowEvent } from "./flow_event.ts";
-import type { FlowCache, FlowCounts, FlowOptions } from "./flow_options.ts";
+import { type FlowCache, type FlowCounts, type FlowOptions, noFlowCounts } from "./flow_options.ts";
 import type { PathTable } from "./path_table.ts";
 import { TimeKeeper } from "./time_keeper.ts";
 import { HopWalker, Walker } from "./walker.ts";
@@ -91,16 +91,7 @@ export abstract class FlowOutput {
   /** The clock. */
   readonly clock: TimeKeeper;
   /** Statistics so far. */
-  readonly counts: FlowCounts = {
-    bytes: 0,
-    lostBytes: 0,
-    lostBranches: 0,
-    addresses: 0,
-    insns: 0,
-    insnBranches: 0,
-    unsureInsns: 0,
-    errors: new Float64Array(10),
-  };
+  readonly counts: FlowCounts = noFlowCounts();
 
   /** @internal */
   protected readonly cache: FlowCache;

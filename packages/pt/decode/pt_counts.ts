@@ -1,4 +1,4 @@
-import type { FlowCounts } from "@perfdata/intel-pt";
+import { type FlowCounts, noFlowCounts } from "@perfdata/intel-pt";
 
 /** Figures of a decoded trace. */
 export interface PtCounts extends FlowCounts {
@@ -26,18 +26,7 @@ const SUMS = [
 
 /** Figures that are all 0. */
 export function noPtCounts(): PtCounts {
-  return {
-    bytes: 0,
-    lostBytes: 0,
-    lostBranches: 0,
-    addresses: 0,
-    insns: 0,
-    insnBranches: 0,
-    unsureInsns: 0,
-    branches: 0,
-    unsureThread: 0,
-    errors: new Float64Array(10),
-  };
+  return { ...noFlowCounts(), branches: 0, unsureThread: 0 };
 }
 
 /** Adds figures to others, or subtracts them. */
