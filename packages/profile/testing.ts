@@ -64,6 +64,14 @@ export interface Small {
   }[];
 }
 
+/** Samples of two threads on two CPUs; one address is not mapped. */
+export const TWO_THREADS: Small["samples"] = [
+  { tid: 7, time: 100n, period: 10n, ips: [0x1010n, 0x1020n], cpu: 0 },
+  { tid: 8, time: 200n, period: 2n, ips: [0x1030n], cpu: 1 },
+  { tid: 7, time: 300n, period: 5n, ips: [0x1010n, 0x1020n], cpu: 0 },
+  { tid: 8, time: 400n, period: 1n, ips: [0x9000n, 0x1020n], cpu: 1 },
+];
+
 /** The identifier of an event. */
 export function idOf(event: number): bigint {
   return BigInt(event + 1);

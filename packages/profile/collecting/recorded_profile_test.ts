@@ -14,16 +14,9 @@ import {
   SAMPLE_TYPE,
   sampleLines,
   type Small,
+  TWO_THREADS,
 } from "../testing.ts";
 import { type ProfileOptions } from "./recorded_profile.ts";
-
-/** Samples of two threads. */
-const SAMPLES: Small["samples"] = [
-  { tid: 7, time: 100n, period: 10n, ips: [0x1010n, 0x1020n], cpu: 0 },
-  { tid: 8, time: 200n, period: 2n, ips: [0x1030n], cpu: 1 },
-  { tid: 7, time: 300n, period: 5n, ips: [0x1010n, 0x1020n], cpu: 0 },
-  { tid: 8, time: 400n, period: 1n, ips: [0x9000n, 0x1020n], cpu: 1 },
-];
 
 /** The columns of samples with their times. */
 function timedRows({ samples, threads }: Awaited<ReturnType<typeof profiled>>): unknown[] {
@@ -39,7 +32,7 @@ function timedRows({ samples, threads }: Awaited<ReturnType<typeof profiled>>): 
 }
 
 Deno.test("SampleCollector: equal samples become one row with their count and period", async () => {
-  const made = await profiled({ samples: SAMPLES });
+  const made = await profiled({ samples: TWO_THREADS });
   // Addresses in the object are 0x1000 less than in memory; 0x9000 is unmapped.
   assertEquals(sampleLines(made).sort(), ["t7 0 2 15 10 20", "t8 0 1 1 0 20", "t8 0 1 2 30"]);
   assertEquals(totals(made), [{ samples: 4, period: 18 }]);
@@ -53,7 +46,7 @@ Deno.test("SampleCollector: equal samples become one row with their count and pe
 });
 
 Deno.test("SampleCollector: timed samples are rows in order of time, with CPUs", async () => {
-  assertEquals(timedRows(await profiled({ samples: SAMPLES }, { timed: true })), [
+  assertEquals(timedRows(await profiled({ samples: TWO_THREADS }, { timed: true })), [
     [100, 200, 300, 400],
     [10, 2, 5, 1],
     [0, 1, 0, 1],
@@ -63,7 +56,7 @@ Deno.test("SampleCollector: timed samples are rows in order of time, with CPUs",
 });
 
 Deno.test("SampleCollector: threads: false sums threads of one name, not those without a name", async () => {
-  const samples = SAMPLES.map((sample) => ({ ...sample, ips: [0x1010n] }));
+  const samples = TWO_THREADS.map((sample) => ({ ...sample, ips: [0x1010n] }));
   const both: Small = { samples, comms: { 7: "same", 8: "same" } };
   assertEquals(sampleLines(await profiled(both, { threads: false })), ["same 0 4 18 10"]);
   assertEquals((await profiled(both)).threads.length, 2);
@@ -75,7 +68,7 @@ Deno.test("SampleCollector: threads: false sums threads of one name, not those w
 });
 
 Deno.test("SampleCollector: samples before a thread's first COMM have that name, whether they are read in any order or in order of time", async () => {
-  const late: Small = { samples: SAMPLES, namedAt: 250n };
+  const late: Small = { samples: TWO_THREADS, namedAt: 250n };
   const lines = ["t7 0 2 15 10 20", "t8 0 1 1 0 20", "t8 0 1 2 30"];
   for (const threads of [true, false]) {
     assertEquals(sampleLines(await profiled(late, { threads })).sort(), lines);
@@ -86,7 +79,7 @@ Deno.test("SampleCollector: samples before a thread's first COMM have that name,
 
 Deno.test("SampleCollector: samples of two events are rows of each, clocks are in nanoseconds", async () => {
   const attrs = [{}, { type: 1, config: 0n }, { type: 1, config: 1n }];
-  const samples = SAMPLES.map((sample, i) => ({ ...sample, ips: [0x1010n], event: i % 2 }));
+  const samples = TWO_THREADS.map((sample, i) => ({ ...sample, ips: [0x1010n], event: i % 2 }));
   const made = await profiled({ samples, attrs });
   assertEquals(sampleLines(made).sort(), ["t7 0 2 15 10", "t8 1 2 3 10"]);
   assertEquals(made.events, [
@@ -103,7 +96,7 @@ Deno.test("SampleCollector: samples of two events are rows of each, clocks are i
 
 Deno.test("SampleCollector: times from 2^52 on count from the first sample, others from 0", async () => {
   const at = async (first: bigint) => {
-    const samples = SAMPLES.map((sample) => ({ ...sample, time: first + sample.time - 100n }));
+    const samples = TWO_THREADS.map((sample) => ({ ...sample, time: first + sample.time - 100n }));
     const made = await profiled({ samples }, { timed: true });
     return [made.epoch, made.span, timedRows(made)[0]];
   };
@@ -120,7 +113,7 @@ Deno.test("SampleCollector: times from 2^52 on count from the first sample, othe
 });
 
 Deno.test("SampleCollector: a filter by thread or time leaves out other samples", async () => {
-  const bytes = await recordingOf({ samples: SAMPLES });
+  const bytes = await recordingOf({ samples: TWO_THREADS });
   const lines = async (filter: ProfileOptions["filter"]) => {
     const { consumer } = await collected(bytes, {}, filter === undefined ? {} : { filter });
     const { profile } = await recordedProfile(consumer, { resolver: resolverOf(), title: "" });
@@ -167,7 +160,7 @@ Deno.test("SampleCollector: samples with the counts of a group give each event w
 
 /** 7 runs on CPU 0 except from 150 to 250 and from 320 to 380; 8 runs on CPU 1 from 200 on. */
 const SWITCHED: Small = {
-  samples: SAMPLES,
+  samples: TWO_THREADS,
   switches: [
     { tid: 7, time: 150n, cpu: 0, change: "out" },
     { tid: 7, time: 250n, cpu: 0, change: "in" },
@@ -235,7 +228,7 @@ Deno.test("SampleCollector: weight off-cpu counts times without a CPU, weight wa
   for (const time of [150n, 250n, 320n, 380n]) {
     const shift = 2n ** 33n - time;
     const shifted = {
-      samples: SAMPLES.map((sample) => ({ ...sample, time: sample.time + shift })),
+      samples: TWO_THREADS.map((sample) => ({ ...sample, time: sample.time + shift })),
       switches: (SWITCHED.switches ?? []).map((change) => ({
         ...change,
         time: change.time + shift,
@@ -301,14 +294,14 @@ Deno.test("SampleCollector: off-CPU time without a call chain gets the stack of 
   const wall = await profiled(SWITCHED, { weight: "wall" });
   assertEquals(wall.objects.filter(({ path }) => path === "[off-cpu]").length, 1);
   // A thread without an earlier sample has no stack.
-  const before = { ...SWITCHED, samples: SAMPLES.filter(({ tid }) => tid === 8) };
+  const before = { ...SWITCHED, samples: TWO_THREADS.filter(({ tid }) => tid === 8) };
   const none = await profiled(before, { weight: "off-cpu" });
   assertEquals(none.samples.stack.every((stack) => stack < 0), true);
 });
 
 Deno.test("SampleCollector: wall and off-cpu of threads of one name are sums of both", async () => {
   const recording: Small = {
-    samples: SAMPLES,
+    samples: TWO_THREADS,
     comms: { 7: "same", 8: "same" },
     switches: [
       { tid: 7, time: 150n, cpu: 0, change: "out" },
@@ -330,11 +323,11 @@ async function trustOf(recording: Small, options?: ProfileOptions): Promise<stri
 
 Deno.test("SampleCollector: the trust line has shares of functions and callers, and why there are none", async () => {
   // Three of four samples are in a missing file, and have callers.
-  assertEquals(await trustOf({ samples: SAMPLES }), [
+  assertEquals(await trustOf({ samples: TWO_THREADS }), [
     "0% of samples have a function (without: file missing 75%, unmapped 25%)",
     "75% have callers",
   ]);
-  const alone = SAMPLES.map(({ ips, ...sample }) => ({ ...sample, ips: ips.slice(0, 1) }));
+  const alone = TWO_THREADS.map(({ ips, ...sample }) => ({ ...sample, ips: ips.slice(0, 1) }));
   assertEquals((await trustOf({ samples: alone }))[1], "no call chains were recorded");
   assertEquals(await trustOf({ samples: [] }), [
     "0% of samples have a function",
@@ -378,14 +371,14 @@ Deno.test("SampleCollector: the trust line reports a sample with most of the per
 Deno.test("SampleCollector: parts of two threads that are joined give the profile of one", async () => {
   for (const timed of [false, true]) {
     const { consumer: whole, engine } = await collected(
-      await recordingOf({ samples: [...SAMPLES, ...SAMPLES] }),
+      await recordingOf({ samples: [...TWO_THREADS, ...TWO_THREADS] }),
       { timed },
     );
     const { profile: wanted } = await recordedProfile(whole, { resolver: resolverOf(), title: "" });
     const joined = new SampleCollector(profileColumns({ timed }));
     await joined.start(engine);
     for (let part = 0; part < 2; part++) {
-      const { consumer } = await collected(await recordingOf({ samples: SAMPLES }), { timed });
+      const { consumer } = await collected(await recordingOf({ samples: TWO_THREADS }), { timed });
       // Both parts have the same numbers of stacks as the whole.
       const same = Int32Array.from({ length: engine.stacks.count }, (_, i) => i);
       joined.join(consumer.part(), { place: same, stack: same, objects: same });
@@ -400,7 +393,7 @@ Deno.test("SampleCollector: parts of two threads that are joined give the profil
 });
 
 Deno.test("SampleCollector: a part has its own numbers of stacks, which join translates; -1 stays", async () => {
-  const { consumer, engine } = await collected(await recordingOf({ samples: SAMPLES }), {
+  const { consumer, engine } = await collected(await recordingOf({ samples: TWO_THREADS }), {
     timed: true,
   });
   const part = consumer.part();
@@ -422,7 +415,7 @@ Deno.test("SampleCollector: a part has its own numbers of stacks, which join tra
 
 Deno.test("SampleCollector: reuse of a consumer whose part was handed on counts from nothing", async () => {
   const reader = await PerfDataReader.open(
-    bytesSource(await recordingOf({ samples: SAMPLES })),
+    bytesSource(await recordingOf({ samples: TWO_THREADS })),
   );
   const options = { timed: false };
   const [before, consumer] = [
@@ -443,7 +436,7 @@ Deno.test("SampleCollector: reuse of a consumer whose part was handed on counts 
 });
 
 Deno.test("SampleCollector: a second call of profile throws", async () => {
-  const { consumer } = await collected(await recordingOf({ samples: SAMPLES }));
+  const { consumer } = await collected(await recordingOf({ samples: TWO_THREADS }));
   await recordedProfile(consumer, { resolver: resolverOf(), title: "" });
   await assertRejects(
     () => recordedProfile(consumer, { resolver: resolverOf(), title: "" }),

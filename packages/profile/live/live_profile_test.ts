@@ -11,16 +11,10 @@ import {
   sampleLines,
   type Small,
   type SmallNames,
+  TWO_THREADS,
 } from "../testing.ts";
 import { LiveCollector } from "./live_collector.ts";
 import { LIVE_LIMITS, LiveProfile } from "./live_profile.ts";
-
-const SAMPLES: Small["samples"] = [
-  { tid: 7, time: 100n, period: 10n, ips: [0x1010n, 0x1020n], cpu: 0 },
-  { tid: 8, time: 200n, period: 2n, ips: [0x1030n], cpu: 1 },
-  { tid: 7, time: 300n, period: 5n, ips: [0x1010n, 0x1020n], cpu: 0 },
-  { tid: 8, time: 400n, period: 1n, ips: [0x9000n, 0x1020n], cpu: 1 },
-];
 
 const SYMBOL = { name: "work", address: 0, size: 32 };
 const NAMES: SmallNames = [[
@@ -49,9 +43,9 @@ async function made(live: LiveProfile, names?: SmallNames): Promise<Profile> {
 
 Deno.test("LiveProfile: recent samples equal those of a profile of the whole recording", async () => {
   const live = new LiveProfile();
-  await read(live, { samples: SAMPLES });
+  await read(live, { samples: TWO_THREADS });
   const profile = await made(live, NAMES);
-  const whole = await profiled({ samples: SAMPLES }, { timed: true }, NAMES);
+  const whole = await profiled({ samples: TWO_THREADS }, { timed: true }, NAMES);
   assertEquals(sampleLines(profile), sampleLines(whole));
   assertEquals([...profile.samples.time ?? []], [...whole.samples.time ?? []]);
   assertEquals([...profile.samples.cpu ?? []], [...whole.samples.cpu ?? []]);
@@ -71,16 +65,16 @@ Deno.test("LiveProfile: samples that are moved while the collector reads are in 
       shown.push(live.hasSamples ? 1 : 0);
     }
   }(live, {});
-  await read(live, { samples: SAMPLES }, collector);
+  await read(live, { samples: TWO_THREADS }, collector);
   assertEquals(totals(await made(live)), [{ samples: 4, period: 18 }]);
   assert(shown.length > 0);
 });
 
 Deno.test("LiveProfile.profile: functions keep their indices after samples and names are added", async () => {
   const live = new LiveProfile();
-  await read(live, { samples: SAMPLES.slice(0, 2) });
+  await read(live, { samples: TWO_THREADS.slice(0, 2) });
   const before = functionNames(await made(live));
-  await read(live, { samples: SAMPLES.slice(2), maps: [{ path: "/bin/other", at: 0x1000n }] });
+  await read(live, { samples: TWO_THREADS.slice(2), maps: [{ path: "/bin/other", at: 0x1000n }] });
   const after = await made(live);
   assertEquals(functionNames(after).slice(0, before.length), before);
   assertEquals(after.objects.map(({ path }) => path), ["/bin/small", "/bin/other"]);
@@ -89,16 +83,20 @@ Deno.test("LiveProfile.profile: functions keep their indices after samples and n
 
 Deno.test("LiveProfile: equal stacks of two recordings become one stack", async () => {
   const live = new LiveProfile();
-  for (const samples of [SAMPLES.slice(0, 1), SAMPLES.slice(2, 3)]) await read(live, { samples });
+  for (const samples of [TWO_THREADS.slice(0, 1), TWO_THREADS.slice(2, 3)]) {
+    await read(live, { samples });
+  }
   const { stacks, threads, samples } = await made(live);
   assertEquals([stacks.place.length, threads.length, [...samples.stack]], [2, 1, [1, 1]]);
 });
 
 Deno.test("LiveProfile: above the limit of threads, old samples have the command only, recent ones the thread", async () => {
   const live = new LiveProfile({ ...LIVE_LIMITS, recent: 150, step: 100, threads: 1 });
-  const first: Small = { samples: SAMPLES.slice(0, 2) };
+  const first: Small = { samples: TWO_THREADS.slice(0, 2) };
   await read(live, first);
-  await read(live, { samples: SAMPLES.slice(2).map((one) => ({ ...one, time: one.time + 500n })) });
+  await read(live, {
+    samples: TWO_THREADS.slice(2).map((one) => ({ ...one, time: one.time + 500n })),
+  });
   const { threads, samples, slices } = await made(live);
   assertEquals([...threads].map(({ tid, comm }) => `${tid} ${comm}`), [
     ...["-1 t7", "-1 t8", "7 t7", "8 t8"],
@@ -124,7 +122,7 @@ Deno.test("LiveProfile: stacks without samples, after old samples are forgotten,
 
 Deno.test("LiveProfile: a new resolver gives names to places that had none", async () => {
   const live = new LiveProfile();
-  const jit: Small = { samples: SAMPLES.slice(0, 1), maps: [{ path: "//anon", at: 0x1000n }] };
+  const jit: Small = { samples: TWO_THREADS.slice(0, 1), maps: [{ path: "//anon", at: 0x1000n }] };
   await read(live, jit);
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   const resolver = () =>

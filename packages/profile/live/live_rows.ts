@@ -158,8 +158,7 @@ function mapped(
 /** All rows of several parts, in order of time. */
 function joined(parts: readonly LiveColumns[]): LiveColumns {
   const length = parts.reduce((sum, { time }) => sum + time.length, 0);
-  const ints = (column: "stack" | "event" | "thread" | "cpu"): Int32Array => {
-    const all = new Int32Array(length);
+  const filled = <T extends Int32Array | Float64Array>(all: T, column: keyof LiveColumns): T => {
     let at = 0;
     for (const part of parts) {
       all.set(part[column], at);
@@ -167,15 +166,10 @@ function joined(parts: readonly LiveColumns[]): LiveColumns {
     }
     return all;
   };
-  const floats = (column: "count" | "period" | "time"): Float64Array => {
-    const all = new Float64Array(length);
-    let at = 0;
-    for (const part of parts) {
-      all.set(part[column], at);
-      at += part.time.length;
-    }
-    return all;
-  };
+  const ints = (column: "stack" | "event" | "thread" | "cpu"): Int32Array =>
+    filled(new Int32Array(length), column);
+  const floats = (column: "count" | "period" | "time"): Float64Array =>
+    filled(new Float64Array(length), column);
   const all: LiveColumns = {
     ...{ stack: ints("stack"), event: ints("event"), thread: ints("thread"), cpu: ints("cpu") },
     ...{ count: floats("count"), period: floats("period"), time: floats("time") },
