@@ -117,7 +117,7 @@ export async function run(flags: RecordsFlags): Promise<number> {
   if (cut > 0) {
     complain(`records: ${file}: ${cut} samples of tracepoints have no fields: their data are cut`);
   }
-  if (on.fields && await engine.described.tracing() === undefined) {
+  if (on.fields && await engine.described.formats() === undefined) {
     complain(
       `records: ${file}: no fields: the recording has no formats of tracepoints (TRACING_DATA)`,
     );

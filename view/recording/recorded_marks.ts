@@ -72,10 +72,10 @@ class Collector implements Consumer {
   }
 
   async described(): Promise<void> {
-    const tracing = await this.#engine?.described.tracing();
-    if (tracing === undefined) return;
+    const formats = await this.#engine?.described.formats();
+    if (formats === undefined) return;
     const { TracepointText } = await import("@perfdata/format/tracepoint");
-    this.#text = new TracepointText(tracing, () => undefined);
+    this.#text = new TracepointText(formats, () => undefined);
   }
 
   rows(run: Run): void {

@@ -25,9 +25,9 @@ export class ScriptTraces {
 
   /** Reads the formats, if the recording has them by now. */
   async learn(): Promise<void> {
-    const tracing = await this.#engine.described.tracing();
-    if (tracing === undefined) return;
-    this.#text = new TracepointText(tracing, (address) => {
+    const formats = await this.#engine.described.formats();
+    if (formats === undefined) return;
+    this.#text = new TracepointText(formats, (address) => {
       const place = this.#places.get(address);
       return place === undefined ? undefined : this.names?.function(place);
     });

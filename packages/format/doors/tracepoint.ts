@@ -12,6 +12,7 @@ export {
   tracepointHead,
 } from "../tracepoint/format_file.ts";
 export { TracepointFields } from "../tracepoint/tracepoint_fields.ts";
+export { TracepointFormats } from "../tracepoint/tracepoint_formats.ts";
 export {
   type FindSymbol,
   TracepointText,

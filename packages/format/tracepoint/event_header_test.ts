@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import fc from "fast-check";
 import type { TracingData } from "../features/tracing_data.ts";
+import { TracepointFormats } from "./tracepoint_formats.ts";
 import { TracepointText } from "./tracepoint_text.ts";
 
 const FIELDS = ["u8 eventheader_flags", "u8 version", "u16 id", "u16 tag", "u8 opcode", "u8 level"];
@@ -49,7 +50,7 @@ function event(
 }
 
 function text(bytes: Uint8Array): string {
-  const printer = new TracepointText(TRACING, () => undefined);
+  const printer = new TracepointText(new TracepointFormats(TRACING), () => undefined);
   const view = new DataView(bytes.buffer);
   return new TextDecoder().decode(printer.text(7, bytes, view, 0, bytes.length));
 }

@@ -1,19 +1,23 @@
-import type { TracingData } from "../features/tracing_data.ts";
 import { EventHeaderText, isEventHeader } from "./event_header.ts";
-import { parseTracepoint, type TracepointField, tracepointHead } from "./format_file.ts";
+import { spanOf } from "./evaluate.ts";
+import type { TracepointField } from "./format_file.ts";
 import { TraceData } from "./trace_data.ts";
+import type { TracepointFormats } from "./tracepoint_formats.ts";
 
 const decoder = new TextDecoder();
 
-interface Format {
-  readonly fields: readonly TracepointField[];
+/** Formats a field as `"name":value`. */
+type Member = (data: TraceData) => string | undefined;
+
+interface Event {
+  readonly members: readonly Member[];
   /** Reads the fields that the event itself describes. */
   readonly header: EventHeaderText | undefined;
 }
 
 /**
- * Formats the raw data of tracepoints as JSON objects of their fields, by the formats in
- * TRACING_DATA. Numbers are exact integers, texts end at a NUL, arrays are lists.
+ * Formats the raw data of tracepoints as JSON objects of their fields, by their recorded
+ * formats. Numbers are exact integers, texts end at a NUL, arrays are lists.
  *
  * An event with EventHeader (github.com/microsoft/LinuxTracepoints) has the members
  * `eventheader_name` and `eventheader_fields`, an object of the fields that the event itself
@@ -21,37 +25,19 @@ interface Format {
  * one has `eventheader_damage`.
  */
 export class TracepointFields {
+  readonly #formats: TracepointFormats;
   readonly #data: TraceData;
-  readonly #texts = new Map<bigint, string>();
-  /** Parsed formats; null if a text cannot be parsed. */
-  readonly #formats = new Map<bigint, Format | null>();
+  readonly #events = new Map<number, Event>();
 
   /** Creates a formatter. A format is parsed when its first sample is formatted. */
-  constructor({ systems, long_size, bigendian }: TracingData) {
-    this.#data = new TraceData(long_size, bigendian === 0);
-    for (const text of systems.flatMap(({ formats }) => formats)) {
-      const head = tracepointHead(text);
-      if (head !== undefined) this.#texts.set(BigInt(head.id), text);
-    }
+  constructor(formats: TracepointFormats) {
+    this.#formats = formats;
+    this.#data = new TraceData(formats.longSize, formats.littleEndian);
   }
 
   /** Whether the recording describes the tracepoint. */
-  has(id: bigint): boolean {
-    return this.#format(id) !== null;
-  }
-
-  #format(id: bigint): Format | null {
-    let format = this.#formats.get(id);
-    if (format === undefined) {
-      const text = this.#texts.get(id);
-      const parsed = text === undefined ? undefined : parseTracepoint(text, this.#data.longSize);
-      format = parsed === undefined ? null : {
-        fields: parsed.fields,
-        header: isEventHeader(parsed) ? new EventHeaderText(parsed) : undefined,
-      };
-      this.#formats.set(id, format);
-    }
-    return format;
+  has(id: number): boolean {
+    return this.#formats.names.has(id);
   }
 
   /**
@@ -62,53 +48,66 @@ export class TracepointFields {
    * @param start Index of the raw data, after its size.
    */
   json(
-    id: bigint,
+    id: number,
     bytes: Uint8Array,
     view: DataView,
     start: number,
     end: number,
   ): string | undefined {
-    const format = this.#format(id);
-    if (format === null) return undefined;
+    const event = this.#event(id);
+    if (event === undefined) return undefined;
     const data = this.#data;
     data.take(bytes, view, start, end);
     const members: string[] = [];
-    for (const field of format.fields) {
-      const value = valueOf(data, field);
-      if (value === undefined) return undefined;
-      members.push(`${JSON.stringify(field.name)}:${value}`);
+    for (const member of event.members) {
+      const text = member(data);
+      if (text === undefined) return undefined;
+      members.push(text);
     }
-    for (const [name, json] of format.header?.members(data) ?? []) {
+    for (const [name, json] of event.header?.members(data) ?? []) {
       members.push(`"${name}":${json}`);
     }
     return `{${members.join(",")}}`;
   }
+
+  #event(id: number): Event | undefined {
+    const known = this.#events.get(id);
+    if (known !== undefined) return known;
+    const format = this.#formats.get(id);
+    if (format === undefined) return undefined;
+    const header = isEventHeader(format) ? new EventHeaderText(format) : undefined;
+    const event = { members: format.fields.map(memberOf), header };
+    this.#events.set(id, event);
+    return event;
+  }
 }
 
-/** The JSON of a field; `undefined` if it is not in the data. */
-function valueOf(data: TraceData, field: TracepointField): string | undefined {
-  let { offset, size } = field;
-  if (!data.has(offset, size)) return undefined;
-  if (field.dynamic !== "no") {
-    const where = data.small(offset, 4);
-    offset = (field.dynamic === "data" ? 0 : offset + 4) + (where & 0xffff);
-    size = where >>> 16;
+/** Compiles the member of a field; `undefined` if the field is not in the data. */
+function memberOf(field: TracepointField): Member {
+  const { name, offset, size, string, array, dynamic, elementSize: step } = field;
+  const head = `${JSON.stringify(name)}:`;
+  const isNumber = !array && dynamic === "no";
+  const spanIn = spanOf(field);
+  return (data) => {
     if (!data.has(offset, size)) return undefined;
-  }
-  if (field.string) {
-    const from = data.start + offset;
-    return JSON.stringify(
-      decoder.decode(data.bytes.subarray(from, data.textEnd(offset, size))),
-    );
-  }
-  if (!field.array && field.dynamic === "no") return numberText(data, field, offset, size);
-  const { elementSize: step } = field;
-  if (step === 0) return undefined;
-  const values: string[] = [];
-  for (let at = offset; at + step <= offset + size; at += step) {
-    values.push(numberText(data, field, at, step) ?? "null");
-  }
-  return `[${values.join(",")}]`;
+    if (isNumber) {
+      const number = numberText(data, field, offset, size);
+      return number === undefined ? undefined : head + number;
+    }
+    const span = spanIn(data);
+    if (!data.has(span.offset, span.size)) return undefined;
+    if (string) {
+      const from = data.start + span.offset;
+      const end = data.textEnd(span.offset, span.size);
+      return head + JSON.stringify(decoder.decode(data.bytes.subarray(from, end)));
+    }
+    if (step === 0) return undefined;
+    const values: string[] = [];
+    for (let at = span.offset; at + step <= span.offset + span.size; at += step) {
+      values.push(numberText(data, field, at, step) ?? "null");
+    }
+    return `${head}[${values.join(",")}]`;
+  };
 }
 
 /** A number of 1, 2, 4 or 8 bytes; `undefined` for other sizes. */

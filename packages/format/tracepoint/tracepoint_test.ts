@@ -5,6 +5,8 @@ import { formatNumber, parseFormat } from "./conversion.ts";
 import { numberOf } from "./evaluate.ts";
 import { parseTracepoint } from "./format_file.ts";
 import { TraceData } from "./trace_data.ts";
+import { TracepointFields } from "./tracepoint_fields.ts";
+import { TracepointFormats } from "./tracepoint_formats.ts";
 import { TracepointText } from "./tracepoint_text.ts";
 
 function described(fields: readonly string[], print: string): string {
@@ -36,8 +38,8 @@ function raw(): Uint8Array {
   return bytes;
 }
 
-function tracing(description: string): TracingData {
-  return {
+function formats(description: string): TracepointFormats {
+  return new TracepointFormats({
     version: "0.6",
     bigendian: 0,
     long_size: 8,
@@ -49,13 +51,13 @@ function tracing(description: string): TracingData {
     kallsyms: "",
     printk_formats: '0x100000005 : "a text\\n"\n',
     saved_cmdlines: "",
-  } as TracingData;
+  } as TracingData);
 }
 
 function text(print: string, fields = FIELDS): string {
   const find = (address: bigint) =>
     address === 0x1_0000_0005n ? { name: "work", distance: 5n } : undefined;
-  const writer = new TracepointText(tracing(described(fields, print)), find);
+  const writer = new TracepointText(formats(described(fields, print)), find);
   const bytes = raw();
   const view = new DataView(bytes.buffer);
   return new TextDecoder().decode(writer.text(7, bytes, view, 0, bytes.length));
@@ -157,7 +159,7 @@ Deno.test("TracepointText: any format and any data give a text of bounded length
   ).map(([format, words]) => `"${format}", ${words.join(" ")}`);
   fc.assert(
     fc.property(print, fc.uint8Array({ maxLength: 100 }), (source, bytes) => {
-      const writer = new TracepointText(tracing(described(FIELDS, source)), () => undefined);
+      const writer = new TracepointText(formats(described(FIELDS, source)), () => undefined);
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       writer.addresses(7, bytes, view, 0, bytes.length);
       assert(writer.text(7, bytes, view, 0, bytes.length).length < 1 << 20);
@@ -228,4 +230,28 @@ Deno.test("parseTracepoint: an unclosed quote gives no print format", () => {
     8,
   );
   assertEquals([event?.common.length, event?.print], [1, undefined]);
+});
+
+Deno.test("TracepointFormats: descriptions give names by id, and one without an ID is left out", () => {
+  const found = formats(described(["int a;\toffset:8;\tsize:4;\tsigned:1;"], '"%d", REC->a'));
+  assertEquals([...found.names], [[7, "s:e"]]);
+  assertEquals(found.get(7)?.fields.map(({ name }) => name), ["a"]);
+  assertEquals(found.get(8), undefined);
+  assertEquals([...formats("name: e\n").names], []);
+});
+
+Deno.test("TracepointFields: numbers, texts and arrays elsewhere in the data give JSON", () => {
+  const fields = new TracepointFields(formats(described([
+    "int a;\toffset:8;\tsize:4;\tsigned:1;",
+    "__data_loc char[] name;\toffset:32;\tsize:4;\tsigned:0;",
+    "__rel_loc u16[] near;\toffset:12;\tsize:4;\tsigned:0;",
+    "char comm[8];\toffset:24;\tsize:8;\tsigned:0;",
+  ], '""')));
+  const bytes = raw();
+  const view = new DataView(bytes.buffer);
+  // 2 bytes at offset 16 + 24.
+  view.setUint32(12, 24 | 2 << 16, true);
+  const json = fields.json(7, bytes, view, 0, bytes.length) ?? "";
+  assertEquals(JSON.parse(json), { a: -2, name: "file", near: [256], comm: "task" });
+  assertEquals(fields.json(7, bytes, view, 0, 57), undefined);
 });

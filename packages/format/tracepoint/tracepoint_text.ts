@@ -1,4 +1,3 @@
-import type { TracingData } from "../features/tracing_data.ts";
 import {
   ip4Text,
   ip6Text,
@@ -12,16 +11,12 @@ import { type Conversion, formatNumber, limitedWidth, parseFormat } from "./conv
 import { bytesOf, checkNames, fieldOf, numberOf, spanOf } from "./evaluate.ts";
 import { EventHeaderText, isEventHeader } from "./event_header.ts";
 import type { Expression } from "./expression.ts";
-import {
-  parseTracepoint,
-  type TracepointField,
-  type TracepointFormat,
-  tracepointHead,
-} from "./format_file.ts";
+import type { TracepointField, TracepointFormat } from "./format_file.ts";
 import { TextOutput } from "./text_output.ts";
 import { stringOf } from "./put_strings.ts";
 import { TracepointSyntaxError } from "./tokens.ts";
 import { TraceData } from "./trace_data.ts";
+import type { TracepointFormats } from "./tracepoint_formats.ts";
 import { castBits } from "./values.ts";
 
 /** A function of the kernel that contains an address. */
@@ -52,8 +47,8 @@ interface Printer {
  * Pointers to texts of the kernel are looked up in `printk_formats`. The text of a sample is cut at 1 MB.
  */
 export class TracepointText {
+  readonly #formats: TracepointFormats;
   readonly #data: TraceData;
-  readonly #descriptions = new Map<number, string>();
   readonly #constants: ReadonlyMap<bigint, string>;
   readonly #printers = new Map<number, Printer>();
   readonly #out = new TextOutput();
@@ -64,24 +59,16 @@ export class TracepointText {
    *
    * @param symbol Looks up functions for `%ps` and `%pS`.
    */
-  constructor(tracing: TracingData, symbol: FindSymbol) {
-    this.#data = new TraceData(tracing.long_size, tracing.bigendian === 0);
+  constructor(formats: TracepointFormats, symbol: FindSymbol) {
+    this.#formats = formats;
+    this.#data = new TraceData(formats.longSize, formats.littleEndian);
     this.#symbol = symbol;
-    for (
-      const format of [
-        ...tracing.ftrace_formats,
-        ...tracing.systems.flatMap((s) => s.formats),
-      ]
-    ) {
-      const head = tracepointHead(format);
-      if (head !== undefined) this.#descriptions.set(head.id, format);
-    }
-    this.#constants = printkFormats(tracing.printk_formats);
+    this.#constants = formats.constants();
   }
 
   /** Whether the recording describes the tracepoint. */
   has(id: number): boolean {
-    return this.#descriptions.has(id);
+    return this.#formats.names.has(id);
   }
 
   /**
@@ -113,8 +100,7 @@ export class TracepointText {
   #printer(id: number): Printer {
     let printer = this.#printers.get(id);
     if (printer === undefined) {
-      const format = parseTracepoint(this.#descriptions.get(id) ?? "", this.#data.longSize);
-      this.#printers.set(id, printer = this.#prepare(format));
+      this.#printers.set(id, printer = this.#prepare(this.#formats.get(id)));
     }
     return printer;
   }
@@ -199,15 +185,6 @@ export class TracepointText {
       }
     };
   }
-}
-
-/** Parses `printk_formats`: a line is `0xffffffff81c0ffee : "text"`. */
-function printkFormats(text: string): Map<bigint, string> {
-  const constants = new Map<bigint, string>();
-  for (const [, address, quoted] of text.matchAll(/^(?:0x)?([0-9a-f]{1,16})\s*: ?"?(.*?)"?$/gm)) {
-    constants.set(BigInt(`0x${address}`), (quoted as string).replace(/\\n$/, ""));
-  }
-  return constants;
 }
 
 /** Compiles the common case of an unconverted field, without `bigint`; `undefined` for other cases. */

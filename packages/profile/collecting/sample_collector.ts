@@ -242,11 +242,11 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
    */
   async described(): Promise<void> {
     const { details, engine, weight } = this;
-    const tracing = details?.has("trace") ? await engine.described.tracing() : undefined;
-    if (details !== undefined && tracing !== undefined) {
+    const formats = details?.has("trace") ? await engine.described.formats() : undefined;
+    if (details !== undefined && formats !== undefined) {
       const { TracepointText } = await import("@perfdata/format/tracepoint");
       // Addresses stay numbers, since names of functions are known after the last sample only.
-      details.tracer = new TracepointText(tracing, () => undefined);
+      details.tracer = new TracepointText(formats, () => undefined);
     }
     const isTime = isTimeWeight(weight);
     if (!this.#isParallel && !isTime) return;

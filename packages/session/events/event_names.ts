@@ -1,5 +1,5 @@
 import { type Diagnostics, PerfDataError } from "@perfdata/format/bytes";
-import { decodeObjectFeature, type Feature, type TracingData } from "@perfdata/format/features";
+import { decodeObjectFeature, type Feature } from "@perfdata/format/features";
 import {
   layoutOf,
   type Payload,
@@ -19,6 +19,7 @@ import {
   PERF_TYPE_BREAKPOINT,
   PERF_TYPE_TRACEPOINT,
 } from "@perfdata/format/constants";
+import type { TracepointFormats } from "@perfdata/format/tracepoint";
 import { streamFeature } from "./stream_feature.ts";
 // Imports single files: loading all of user-records and session takes longer than counting a short
 // recording.
@@ -67,6 +68,7 @@ export class EventNames {
   #described: readonly (string | undefined)[] = [];
   #description: Uint8Array | undefined;
   #tracingData: Uint8Array | undefined;
+  #formats: TracepointFormats | undefined;
   readonly #diagnostics: Diagnostics | undefined;
   /** Features whose damage was reported. */
   readonly #damaged = new Set<number>();
@@ -114,6 +116,7 @@ export class EventNames {
     const { type, size } = payload;
     if (type !== PERF_RECORD_HEADER_TRACING_DATA || size > MAX_TRACING_DATA) return payload;
     const data = this.#tracingData = await payloadBytes(payload, size);
+    this.#formats = undefined;
     let at = 0;
     const read = (into: Uint8Array): Promise<number> => {
       const part = data.subarray(at, at + into.length);
@@ -141,12 +144,12 @@ export class EventNames {
     const unnamed = events.some(({ attr }, i) =>
       attr.type === PERF_TYPE_TRACEPOINT && inFeature[i] === undefined
     );
-    const tracepoints = unnamed ? await this.#tracepoints() : new Map<bigint, string>();
+    const tracepoints = unnamed ? (await this.formats())?.names : undefined;
     const simpleperf = await this.#simpleperfNames();
     this.#base = events.map(({ attr }, i) => {
       const hasNumber = attr.type === PERF_TYPE_TRACEPOINT || attr.type > PERF_TYPE_BREAKPOINT;
       return inFeature[i] ??
-        (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints.get(attr.config) : undefined) ??
+        (attr.type === PERF_TYPE_TRACEPOINT ? tracepoints?.get(Number(attr.config)) : undefined) ??
         (hasNumber ? simpleperf.get(typeKey(attr.type, attr.config)) : undefined) ??
         eventName(attr);
     });
@@ -175,25 +178,13 @@ export class EventNames {
     return names;
   }
 
-  /** Names of tracepoints by id. */
-  async #tracepoints(): Promise<Map<bigint, string>> {
-    const names = new Map<bigint, string>();
-    const tracing = await this.tracing();
-    if (tracing === undefined) return names;
-    const { tracepointHead } = await import("@perfdata/format/tracepoint");
-    for (const { name: system, formats } of tracing.systems) {
-      for (const format of formats) {
-        const head = tracepointHead(format);
-        if (head !== undefined) names.set(BigInt(head.id), `${system}:${head.name}`);
-      }
-    }
-    return names;
-  }
-
   /** The formats of tracepoints (TRACING_DATA); `undefined` in a stream before they were read. */
-  async tracing(): Promise<TracingData | undefined> {
+  async formats(): Promise<TracepointFormats | undefined> {
+    if (this.#formats !== undefined) return this.#formats;
     const feature = await this.#feature(HEADER_TRACING_DATA, this.#tracingData);
-    return feature?.name === "TRACING_DATA" ? feature.value : undefined;
+    if (feature?.name !== "TRACING_DATA") return undefined;
+    const { TracepointFormats } = await import("@perfdata/format/tracepoint");
+    return this.#formats = new TracepointFormats(feature.value);
   }
 
   /** Decodes a feature of the file or the stream. Reports damage once. */

@@ -6,7 +6,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../order/run.ts";
 
 interface Source {
-  readonly id: bigint;
+  readonly id: number;
   readonly sample: SampleFields;
 }
 
@@ -31,10 +31,10 @@ export class TracepointJson {
 
   /** Reads the formats again: those of a stream arrive after its start. */
   async learn(): Promise<void> {
-    const tracing = await this.#engine.described.tracing();
-    if (tracing === undefined) return;
+    const formats = await this.#engine.described.formats();
+    if (formats === undefined) return;
     const { TracepointFields } = await import("@perfdata/format/tracepoint");
-    this.#fields = new TracepointFields(tracing);
+    this.#fields = new TracepointFields(formats);
     this.#sources.length = 0;
   }
 
@@ -67,9 +67,8 @@ export class TracepointJson {
     if (known !== undefined) return known;
     const found: PerfEvent | undefined = this.#engine.reader.events.all[event];
     if (this.#fields === undefined || found === undefined) return null;
-    const { type, config } = found.attr;
-    return this.#sources[event] = type === PERF_TYPE_TRACEPOINT && this.#fields.has(config)
-      ? { id: config, sample: found.sampleFields() }
-      : null;
+    const id = Number(found.attr.config);
+    const isKnown = found.attr.type === PERF_TYPE_TRACEPOINT && this.#fields.has(id);
+    return this.#sources[event] = isKnown ? { id, sample: found.sampleFields() } : null;
   }
 }

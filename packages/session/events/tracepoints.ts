@@ -33,7 +33,7 @@ type Format = Omit<Tracepoint, "fields">;
  * between kernels.
  */
 export class Tracepoints {
-  readonly #formats = new Map<bigint, Format>();
+  readonly #formats = new Map<number, Format>();
   readonly #found = new Map<number, Tracepoint>();
   readonly #events: readonly PerfEvent[];
   readonly #littleEndian: boolean;
@@ -76,26 +76,16 @@ export class Tracepoints {
   ): Promise<Tracepoints> {
     const { reader, described } = engine;
     const found = new Tracepoints(reader, engine, Object.keys(wanted), unformatted);
-    const tracing = await described.tracing();
-    if (tracing === undefined) {
-      found.#learn();
-      return found;
-    }
-    found.isDescribed = true;
-    const { parseTracepoint } = await import("@perfdata/format/tracepoint");
-    const systems = new Set(Object.keys(wanted).map((name) => name.split(":", 1)[0]));
-    for (const { name: system, formats: texts } of tracing.systems) {
-      if (!systems.has(system)) continue;
-      for (const text of texts) {
-        const format = parseTracepoint(text, tracing.long_size);
-        const name = `${system}:${format?.name}`;
-        const fields = wanted[name];
-        if (format === undefined || fields === undefined) continue;
-        const places = fields.flatMap((field) => format.fields.find((f) => f.name === field) ?? []);
-        if (places.length === fields.length) {
-          const flags = format.common.find((f) => f.name === "common_flags")?.offset ?? -1;
-          found.#formats.set(BigInt(format.id), { name, places, flags });
-        }
+    const formats = await described.formats();
+    found.isDescribed = formats !== undefined;
+    for (const [id, name] of formats?.names ?? []) {
+      const format = Object.hasOwn(wanted, name) ? formats?.get(id) : undefined;
+      if (format === undefined) continue;
+      const fields = wanted[name] ?? [];
+      const places = fields.flatMap((field) => format.fields.find((f) => f.name === field) ?? []);
+      if (places.length === fields.length) {
+        const flags = format.common.find((f) => f.name === "common_flags")?.offset ?? -1;
+        found.#formats.set(id, { name, places, flags });
       }
     }
     found.#learn();
@@ -127,7 +117,7 @@ export class Tracepoints {
     for (; this.#seen < this.#events.length; this.#seen++) {
       const { attr } = this.#events[this.#seen] as PerfEvent;
       if (attr.type !== PERF_TYPE_TRACEPOINT) continue;
-      const format = this.#formats.get(attr.config) ?? this.#withoutFormat(this.#seen);
+      const format = this.#formats.get(Number(attr.config)) ?? this.#withoutFormat(this.#seen);
       if (format === undefined) continue;
       this.#found.set(this.#seen, { ...format, fields: new SampleFields(attr) });
       this.names.add(format.name);
