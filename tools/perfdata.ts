@@ -32,184 +32,201 @@ export interface Entry {
   load(): Promise<{ readonly tool: Command }>;
 }
 
-/**
- * Imports a command by its name. The path is computed because Deno loads the module of every
- * `import()` with a literal path at startup: those of all commands, to run one.
- */
-function load(name: string): Promise<{ readonly tool: Command }> {
-  const path = `./${name.replaceAll("-", "_")}.ts`;
-  return import(path);
-}
-
 /** The commands by group. */
-export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map(
-  ([
-    ["Look at a recording", [
-      {
-        name: "info",
-        about: "A summary of a recording: who, what, when, how much, how complete",
-      },
-      {
-        name: "header",
-        about: "What a recording says about itself and the machine that made it",
-      },
-      {
-        name: "dump",
-        about: "Every record as text, as perf report -D prints it",
-      },
-      {
-        name: "records",
-        about: "Every record as a line of JSON, or as CSV",
-        needs: ["symbols"],
-      },
-      {
-        name: "hex",
-        about: "Every byte, with the field that it belongs to",
-      },
-    ]],
-    ["Analyze it", [
-      {
-        name: "report",
-        about: "A browser in the terminal: functions, who called them, their code",
-        needs: ["write", "symbols", "shell"],
-      },
-      {
-        name: "top",
-        about: "What this machine does now, in the terminal: perf record, shown by report",
-        needs: ["write", "symbols", "shell"],
-      },
-      {
-        name: "funcs",
-        about: "Functions by their share of the samples",
-        needs: ["symbols"],
-      },
-      {
-        name: "pt",
-        about: "What ran, from Intel PT: functions over time, calls, branches, instructions",
-        needs: ["symbols"],
-      },
-      {
-        name: "rate",
-        about: "How fast events occurred and how often they were sampled",
-        needs: ["write", "symbols"],
-      },
-      {
-        name: "stat",
-        about: "The counts of perf stat record, with intervals and metrics",
-        needs: ["write"],
-      },
-      {
-        name: "sched",
-        about: "How long threads waited for a CPU",
-      },
-      {
-        name: "lock",
-        about: "Who waited for locks of the kernel, and how long",
-        needs: ["symbols"],
-      },
-      {
-        name: "c2c",
-        about: "Cache lines that CPUs contend for, with their code and data",
-        needs: ["symbols"],
-      },
-      {
-        name: "sql",
-        about: "Answers to questions in SQL, about one recording or many",
-        needs: ["write", "symbols", "shell"],
-      },
-      {
-        name: "readperf",
-        about: "Records, processes and functions as four CSV files",
-        needs: ["write", "symbols"],
-      },
-    ]],
-    ["Show and share it", [
-      {
-        name: "view",
-        about: "A page to explore a recording in a browser",
-        needs: ["write", "symbols", "serve"],
-      },
-      {
-        name: "script",
-        about: "Every sample as text, as perf script prints it",
-        needs: ["symbols"],
-      },
-      {
-        name: "tree",
-        about: "Callers and callees, with their shares of the samples",
-        needs: ["symbols"],
-      },
-      {
-        name: "flame",
-        about: "A flame graph, as a page or a picture",
-        needs: ["write", "symbols"],
-      },
-      {
-        name: "diff",
-        about: "Changes between recordings, and whether they are more than chance",
-        needs: ["write", "symbols"],
-      },
-      {
-        name: "annotate",
-        about: "Instructions and source lines of a function with their shares",
-        needs: ["symbols"],
-      },
-      {
-        name: "export",
-        about: "Samples in a format that other tools read",
-        needs: ["write", "symbols"],
-      },
-    ]],
-    ["Take something out of it", [
-      {
-        name: "extract-pt",
-        about: "The Intel PT data of each CPU, in files for libipt",
-        needs: ["write"],
-      },
-    ]],
-    ["Change it", [
-      {
-        name: "slice",
-        about: "A part of a recording: by time, process, thread, CPU",
-        needs: ["symbols", "write"],
-      },
-      {
-        name: "merge",
-        about: "Several recordings as one",
-        needs: ["write"],
-      },
-      {
-        name: "convert",
-        about: "The same recording in another form: file, pipe, inflated, compressed",
-        needs: ["symbols", "write"],
-      },
-      {
-        name: "repair",
-        about: "A sound recording from the remains of a damaged one",
-        needs: ["write"],
-      },
-      {
-        name: "redact",
-        about: "A recording without the names and data of its machine",
-        needs: ["write"],
-      },
-    ]],
-    ["Symbols", [
-      {
-        name: "symbols",
-        about: "Bundle the symbols of a recording, report which are missing, or download them",
-        needs: ["write", "symbols", "download"],
-      },
-      {
-        name: "addr2line",
-        about: "Function, file and line of addresses in a binary",
-      },
-    ]],
-  ] satisfies [string, Omit<Entry, "load">[]][]).map(([title, rows]) => [
-    title,
-    rows.map((row) => ({ ...row, load: () => load(row.name) })),
-  ]),
-);
+export const COMMANDS: ReadonlyMap<string, readonly Entry[]> = new Map<string, Entry[]>([
+  ["Look at a recording", [
+    {
+      name: "info",
+      about: "A summary of a recording: who, what, when, how much, how complete",
+      load: () => import("./info.ts"),
+    },
+    {
+      name: "header",
+      about: "What a recording says about itself and the machine that made it",
+      load: () => import("./header.ts"),
+    },
+    {
+      name: "dump",
+      about: "Every record as text, as perf report -D prints it",
+      load: () => import("./dump.ts"),
+    },
+    {
+      name: "records",
+      about: "Every record as a line of JSON, or as CSV",
+      needs: ["symbols"],
+      load: () => import("./records.ts"),
+    },
+    {
+      name: "hex",
+      about: "Every byte, with the field that it belongs to",
+      load: () => import("./hex.ts"),
+    },
+  ]],
+  ["Analyze it", [
+    {
+      name: "report",
+      about: "A browser in the terminal: functions, who called them, their code",
+      needs: ["write", "symbols", "shell"],
+      load: () => import("./report.ts"),
+    },
+    {
+      name: "top",
+      about: "What this machine does now, in the terminal: perf record, shown by report",
+      needs: ["write", "symbols", "shell"],
+      load: () => import("./top.ts"),
+    },
+    {
+      name: "funcs",
+      about: "Functions by their share of the samples",
+      needs: ["symbols"],
+      load: () => import("./funcs.ts"),
+    },
+    {
+      name: "pt",
+      about: "What ran, from Intel PT: functions over time, calls, branches, instructions",
+      needs: ["symbols"],
+      load: () => import("./pt.ts"),
+    },
+    {
+      name: "rate",
+      about: "How fast events occurred and how often they were sampled",
+      needs: ["write", "symbols"],
+      load: () => import("./rate.ts"),
+    },
+    {
+      name: "stat",
+      about: "The counts of perf stat record, with intervals and metrics",
+      needs: ["write"],
+      load: () => import("./stat.ts"),
+    },
+    {
+      name: "sched",
+      about: "How long threads waited for a CPU",
+      load: () => import("./sched.ts"),
+    },
+    {
+      name: "lock",
+      about: "Who waited for locks of the kernel, and how long",
+      needs: ["symbols"],
+      load: () => import("./lock.ts"),
+    },
+    {
+      name: "c2c",
+      about: "Cache lines that CPUs contend for, with their code and data",
+      needs: ["symbols"],
+      load: () => import("./c2c.ts"),
+    },
+    {
+      name: "sql",
+      about: "Answers to questions in SQL, about one recording or many",
+      needs: ["write", "symbols", "shell"],
+      load: () => import("./sql.ts"),
+    },
+    {
+      name: "readperf",
+      about: "Records, processes and functions as four CSV files",
+      needs: ["write", "symbols"],
+      load: () => import("./readperf.ts"),
+    },
+  ]],
+  ["Show and share it", [
+    {
+      name: "view",
+      about: "A page to explore a recording in a browser",
+      needs: ["write", "symbols", "serve"],
+      load: () => import("./view.ts"),
+    },
+    {
+      name: "script",
+      about: "Every sample as text, as perf script prints it",
+      needs: ["symbols"],
+      load: () => import("./script.ts"),
+    },
+    {
+      name: "tree",
+      about: "Callers and callees, with their shares of the samples",
+      needs: ["symbols"],
+      load: () => import("./tree.ts"),
+    },
+    {
+      name: "flame",
+      about: "A flame graph, as a page or a picture",
+      needs: ["write", "symbols"],
+      load: () => import("./flame.ts"),
+    },
+    {
+      name: "diff",
+      about: "Changes between recordings, and whether they are more than chance",
+      needs: ["write", "symbols"],
+      load: () => import("./diff.ts"),
+    },
+    {
+      name: "annotate",
+      about: "Instructions and source lines of a function with their shares",
+      needs: ["symbols"],
+      load: () => import("./annotate.ts"),
+    },
+    {
+      name: "export",
+      about: "Samples in a format that other tools read",
+      needs: ["write", "symbols"],
+      load: () => import("./export.ts"),
+    },
+  ]],
+  ["Take something out of it", [
+    {
+      name: "extract-pt",
+      about: "The Intel PT data of each CPU, in files for libipt",
+      needs: ["write"],
+      load: () => import("./extract_pt.ts"),
+    },
+  ]],
+  ["Change it", [
+    {
+      name: "slice",
+      about: "A part of a recording: by time, process, thread, CPU",
+      needs: ["symbols", "write"],
+      load: () => import("./slice.ts"),
+    },
+    {
+      name: "merge",
+      about: "Several recordings as one",
+      needs: ["write"],
+      load: () => import("./merge.ts"),
+    },
+    {
+      name: "convert",
+      about: "The same recording in another form: file, pipe, inflated, compressed",
+      needs: ["symbols", "write"],
+      load: () => import("./convert.ts"),
+    },
+    {
+      name: "repair",
+      about: "A sound recording from the remains of a damaged one",
+      needs: ["write"],
+      load: () => import("./repair.ts"),
+    },
+    {
+      name: "redact",
+      about: "A recording without the names and data of its machine",
+      needs: ["write"],
+      load: () => import("./redact.ts"),
+    },
+  ]],
+  ["Symbols", [
+    {
+      name: "symbols",
+      about: "Bundle the symbols of a recording, report which are missing, or download them",
+      needs: ["write", "symbols", "download"],
+      load: () => import("./symbols.ts"),
+    },
+    {
+      name: "addr2line",
+      about: "Function, file and line of addresses in a binary",
+      load: () => import("./addr2line.ts"),
+    },
+  ]],
+]);
 
 /** Commands that `perfdata` itself implements. */
 const OWN = [

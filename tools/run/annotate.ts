@@ -18,6 +18,7 @@ import {
   asInput,
   asUsage,
   complain,
+  exists,
   InputError,
   oneFile,
   UsageError,
@@ -113,7 +114,7 @@ function fileAndFunction(
 ): [files: readonly string[], wanted: string | undefined] {
   const [first, second] = operands;
   const isSwapped = operands.length === 2 && first !== undefined && second !== undefined &&
-    first !== "-" && !isThere(first) && (second === "-" || isThere(second));
+    first !== "-" && !exists(first) && (second === "-" || exists(second));
   return isSwapped ? [[second], first] : [operands.slice(0, -1), operands.at(-1)];
 }
 
@@ -122,7 +123,7 @@ async function dataTypes(flags: AnnotateFlags): Promise<number> {
   const { on, value, operands } = flags;
   const [first, second, ...others] = operands;
   if (others.length > 0) throw new UsageError("one FILE and one TYPE at most");
-  const isType = first !== undefined && second === undefined && first !== "-" && !isThere(first);
+  const isType = first !== undefined && second === undefined && first !== "-" && !exists(first);
   const name = oneFile(first === undefined || isType ? [] : [first]);
   return await aboutAsync(name, async () => {
     const { profile: all, isWhole, source } = await readProfile("annotate", name, flags, {
@@ -228,15 +229,6 @@ function reportSources({ name, sources }: Shown, folder: string | undefined): vo
   const more = others.length > 0 ? ` and ${others.length} more` : "";
   const where = folder === undefined ? "; --source DIR says where it is" : ` in ${folder}`;
   complain(`annotate: ${name}: source not found: ${absent}${more}${where}`);
-}
-
-function isThere(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isFile(path: string): boolean {

@@ -243,9 +243,7 @@ class Outputs implements Disposable {
       ? streams.map((stream) => names.other(names.stem(stream, type), "opts"))
       : [];
     for (const path of [...files.map((name) => names.path(name)), ...options]) {
-      about(path, () => {
-        if (exists(path)) throw new Deno.errors.AlreadyExists();
-      });
+      openOutput(path, force).close();
     }
   }
 
@@ -267,16 +265,6 @@ class Outputs implements Disposable {
   [Symbol.dispose](): void {
     for (const file of this.#open.values()) file.close();
     for (const folder of this.#made) folder[Symbol.dispose]();
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Runs `sql`. */
 import { ASKED_TABLES, TABLES, TABLES_VERSION } from "@perfdata/tables";
-import { about, complain, InputError, oneFile, UsageError } from "../shared/cli.ts";
+import { about, complain, exists, InputError, oneFile, UsageError } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { onSignals } from "../shared/on_signals.ts";
 import { parseJobs } from "../shared/record_flags.ts";
@@ -141,13 +141,4 @@ async function moveResult({ scratch }: SqlJob, path: string, force: boolean): Pr
     }
     file.commit();
   });
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -171,7 +171,8 @@ export function exists(path: string): boolean {
     Deno.statSync(path);
     return true;
   } catch (error) {
-    return !(error instanceof Deno.errors.NotFound);
+    return error instanceof Deno.errors.PermissionDenied ||
+      error instanceof Deno.errors.NotCapable;
   }
 }
 

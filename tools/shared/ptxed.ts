@@ -13,7 +13,7 @@ import {
   noSidebandReason,
 } from "@perfdata/session/auxtrace";
 import { runEngine } from "@perfdata/session";
-import { about, complain } from "./cli.ts";
+import { about, complain, exists } from "./cli.ts";
 
 /** Inputs of {@link writePtxedFiles}. */
 export interface PtxedWish {
@@ -118,15 +118,6 @@ function reportMissing(mapped: readonly MappedCode[], { file, symfs = "" }: Ptxe
       }, so that ptxed cannot decode their code: ` +
       shown,
   );
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Quotes a word for the shell if necessary. */
