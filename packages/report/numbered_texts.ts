@@ -5,11 +5,6 @@ export class Texts {
   readonly #texts: string[] = [];
   readonly #numbers = new Map<string, number>();
 
-  /** Number of texts. */
-  get count(): number {
-    return this.#texts.length;
-  }
-
   /** Returns the index of a text, and adds it if it is new. */
   numberOf(text: string): number {
     let number = this.#numbers.get(text);

@@ -32,8 +32,3 @@ export async function openInput(name: string, options: OpenOptions = {}): Promis
   }
   return { source: isRandomAccess(source) ? source : putBack(source, start), kind };
 }
-
-/** Whether a file is another tool's profile. */
-export async function isImported(name: string): Promise<boolean> {
-  return name !== "-" && (await openInput(name)).kind !== undefined;
-}

@@ -1,4 +1,4 @@
-import { byteAt, type ByteSink } from "@perfdata/format/bytes";
+import { byteAt } from "@perfdata/format/bytes";
 
 const encoder = new TextEncoder();
 
@@ -111,16 +111,6 @@ export class TextSearch {
       }
     }
     this.#rest = all.slice(Math.max(0, all.length - this.#longest + 1));
-  }
-
-  /** Returns a sink that searches the bytes and passes them on. */
-  through(sink: ByteSink): ByteSink {
-    return {
-      write: (bytes) => {
-        this.take(bytes);
-        return sink.write(bytes);
-      },
-    };
   }
 }
 

@@ -209,11 +209,6 @@ export abstract class FlowOutput {
     this.walker.space = space;
   }
 
-  /** The current code. */
-  get space(): CodeSpace {
-    return this.walker.space;
-  }
-
   /**
    * Passes the entries to the sink.
    *

@@ -2,8 +2,6 @@ import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
 
 /** The last branches of a thread, as perf records them for `--itrace=l`. */
 export class BranchRing {
-  /** Index of the piece of AUX data with these branches, which end with the piece. */
-  trace = -1;
   /** Number of branches. */
   count = 0;
   readonly #size: number;

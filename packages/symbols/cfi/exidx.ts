@@ -51,11 +51,6 @@ export class ExidxTable implements CfiSource {
     this.expressions = new ExpressionTable(new Uint8Array(0), littleEndian);
   }
 
-  /** Number of entries. */
-  get size(): number {
-    return this.#entries.length;
-  }
-
   find(address: number): number {
     const entry = this.#search(address);
     if (entry < 0) return NO_FDE;

@@ -42,11 +42,6 @@ interface Range {
 export class FrameSectionWriter {
   readonly #ranges: Range[] = [];
 
-  /** Number of added addresses. */
-  get size(): number {
-    return this.#ranges.length;
-  }
-
   /**
    * Adds the rules of an address. Each address may be added once.
    *

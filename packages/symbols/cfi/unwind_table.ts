@@ -68,11 +68,6 @@ export class FrameTable implements CfiSource {
     this.#budget = bytes.length * 4 + 65536;
   }
 
-  /** Number of FDEs in the index. */
-  get size(): number {
-    return this.#index.count;
-  }
-
   find(address: number): number {
     const n = this.#compiled(address);
     if (n < 0) return n;
@@ -83,12 +78,6 @@ export class FrameTable implements CfiSource {
       this.#rowCount[n] as number,
       address - low,
     );
-  }
-
-  /** The FDE of an address; `undefined` if there is none, or it is unreadable. */
-  fde(address: number): Fde | undefined {
-    const n = this.#compiled(address);
-    return n < 0 ? undefined : this.#fdes[n];
   }
 
   rules(address: number): FrameRules | undefined {

@@ -150,11 +150,6 @@ export class Section {
     return offset - this.base;
   }
 
-  u8(offset: number): number {
-    const i = this.at(offset, 1);
-    return byteAt(this.bytes, i);
-  }
-
   /** Reads an unsigned number of 1, 2, 3, 4 or 8 bytes. */
   uint(offset: number, size: number): number {
     const i = this.at(offset, size);

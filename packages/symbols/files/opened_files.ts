@@ -129,15 +129,6 @@ export class OpenedFiles {
     return undefined;
   }
 
-  /** Opens any file. An unreadable one is refused. */
-  source(path: string): ClosableSource | undefined {
-    return this.attempt({ path, origin: "path" }, () => {
-      const source = this.#files.open(path);
-      if (source !== undefined) this.#sources.push(source);
-      return source;
-    });
-  }
-
   /** Whether a file belongs to another user. Such a file is refused. */
   refusesForeign(path: string): boolean {
     if (this.#files.isForeign?.(path) !== true) return false;

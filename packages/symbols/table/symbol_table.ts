@@ -182,11 +182,6 @@ export class SymbolTable {
     return this.#columns.end[index] ?? NaN;
   }
 
-  /** `STB_*` of a symbol. */
-  binding(index: number): number {
-    return this.#columns.binding[index] ?? 0;
-  }
-
   /** `STT_*` of a symbol. */
   type(index: number): number {
     return this.#columns.type[index] ?? 0;

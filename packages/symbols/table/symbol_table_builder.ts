@@ -63,11 +63,6 @@ export class SymbolTableBuilder {
     this.#columns = makeColumns(Math.max(options.capacity ?? 0, 256));
   }
 
-  /** Number of symbols, without removed aliases. */
-  get count(): number {
-    return this.#count;
-  }
-
   /**
    * Registers a string table.
    *
