@@ -54,6 +54,7 @@ export {
   type SchedulerListener,
 } from "./intervals/scheduler_events.ts";
 export {
+  type HandlerCounts,
   type IntervalListener,
   type IntervalOptions,
   THREAD_STATE,

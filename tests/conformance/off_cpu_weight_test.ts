@@ -321,6 +321,87 @@ Deno.test({
   },
 });
 
+const HANDLERS = ["irq:irq_handler", "irq:softirq", "irq_vectors:local_timer"]
+  .flatMap((name) => [`${name}_entry`, `${name}_exit`]);
+
+/** Sums of the times of interrupt handlers by name, without handlers inside of them, in ns. */
+function handlerTimes(lines: readonly string[]): Map<string, number> {
+  const times = new Map<string, number>();
+  const open = new Map<string, { key: string; name: string; since: number; inner: number }[]>();
+  for (const line of lines) {
+    const [, tid = "", cpu = "", s, ns, kind = "", end = "", rest = ""] =
+      /^.* (\d+) \[(\d+)\] +(\d+)\.(\d{9}): +irq\w*:(\w+)_(entry|exit): +(.*)$/.exec(line) ?? [];
+    if (kind === "") continue;
+    const time = Number(s) * 1e9 + Number(ns);
+    const [, key = kind] = /\b(?:irq|vec)=(\d+)/.exec(rest) ?? [];
+    const [, called = kind] = /\b(?:name|action)=([^\]]+)/.exec(rest) ?? [];
+    const handlers = open.get(cpu) ?? [];
+    open.set(cpu, handlers);
+    if (end === "entry") {
+      const name = kind === "softirq" ? `[softirq ${called}]` : `[irq ${called}]`;
+      handlers.push({ key: kind + key, name, since: time, inner: 0 });
+      continue;
+    }
+    const last = handlers.at(-1);
+    if (last?.key !== kind + key) continue;
+    handlers.pop();
+    const outer = handlers.at(-1);
+    if (outer !== undefined) outer.inner += time - last.since;
+    if (tid === "0") continue;
+    times.set(last.name, (times.get(last.name) ?? 0) + time - last.since - last.inner);
+  }
+  return times;
+}
+
+const canRecordHandlers = canRecord && HANDLERS.every((name) => {
+  try {
+    return Deno.statSync(`/sys/kernel/tracing/events/${name.replace(":", "/")}`).isDirectory;
+  } catch {
+    console.log(`ignored: this machine has no tracepoint ${name}`);
+    return false;
+  }
+});
+
+Deno.test({
+  name: "--weight wall and off-cpu: times of interrupt handlers equal those in perf script's lines",
+  ignore: !canRecordHandlers,
+  async fn() {
+    await inFolder(async (folder) => {
+      const path = `${folder}/data`;
+      const events = ["cpu-clock/period=5000000/", "sched:sched_switch", ...HANDLERS].join();
+      let compared = 0;
+      // In a recording without some of its records, the two may differ.
+      for (let k = 0; k < 4 && compared === 0; k++) {
+        assert(record(folder, ["-a", "-g", "-e", events]) !== undefined, events);
+        const fields = ["-F", "comm,tid,cpu,time,event,trace"];
+        const script = await perfText(
+          ["script", "--ns", "-G", "--show-lost-events", ...fields],
+          path,
+        );
+        const lines = script?.stdout.split("\n") ?? [];
+        const expected = handlerTimes(lines);
+        assert(expected.has("[irq local_timer]"), [...expected.keys()].join());
+        for (const weight of ["wall", "off-cpu"]) {
+          const args = ["--weight", weight, "--sort", "dso,sym", "--json", path];
+          const { code, out, err } = await tool("funcs", args);
+          assertEquals(code, 0, err);
+          if (/records were lost|interrupt handlers: /.test(err)) break;
+          const rows = out.trim().split("\n").map((line) => JSON.parse(line));
+          const found = rows.filter(({ dso }) => dso === "[interrupts]")
+            .map(({ sym, period }) => [sym, period] as const);
+          assertEquals(found.toSorted(), [...expected].toSorted(), weight);
+          const folded = await tool("export", ["folded", "--weight", weight, path]);
+          const ofTimer = [...folded.out.matchAll(/;\[irq local_timer\] (\d+)$/gm)];
+          const sum = ofTimer.reduce((all, [, ns]) => all + Number(ns), 0);
+          assertEquals(sum, expected.get("[irq local_timer]"), weight);
+          compared++;
+        }
+      }
+      assertEquals(compared, 2, "each of 4 recordings lacks records");
+    });
+  },
+});
+
 Deno.test("--weight off-cpu: a recording without context switches gives the flags that record them", async () => {
   const path = "fixtures/recorded/callchain.perf.data";
   for (const name of ["tree", "export", "flame", "diff", "funcs"]) {

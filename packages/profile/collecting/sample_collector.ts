@@ -264,7 +264,9 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
         this.#spent(interval, RUNNABLE, runnable, to);
       }
       : spent;
-    const listener = weight === "wall" ? { off, ran: spent } : { off };
+    const listener = weight === "wall"
+      ? { off, ran: spent, handled: spent }
+      : { off, handled: spent };
     this.#intervals = await ThreadIntervals.open(engine, listener, {
       filter: this.#options.filter,
       standIns: isOfStates,
@@ -469,11 +471,12 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   /** Counts a period that a thread spent in a state. */
   #spent(interval: ThreadInterval, state: number, from: number, to: number): void {
     const comms = this.#comms;
-    if (comms === undefined || to <= from) return;
     const { comm, pid, tid, cpu, stack, place, isStandIn } = interval;
+    const period = to - from - interval.interrupted;
+    if (comms === undefined || period <= 0) return;
     const total = this.totals[0] ??= { samples: 0, period: 0 };
     total.samples++;
-    total.period += to - from;
+    total.period += period;
     const keys = this.#keys;
     const context = this.#histogram.context(
       0,
@@ -490,8 +493,8 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       this.span.see(beginHi, beginLo);
       this.span.see(hi + Math.floor((lo + to) / 2 ** 32), lo + to | 0);
     }
-    if (this.#timed === undefined) this.#histogram.addLater(context, node, to - from);
-    else this.#timed.push(node, context, cpu, to - from, beginHi, beginLo);
+    if (this.#timed === undefined) this.#histogram.addLater(context, node, period);
+    else this.#timed.push(node, context, cpu, period, beginHi, beginLo);
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {

@@ -112,7 +112,9 @@ export class CodeNames {
     const mapped = this.#places.mapped[object];
     if (mapped?.guest !== undefined) return FUNCTION_KIND.OTHER;
     if (mapped?.kernel === true) return FUNCTION_KIND.KERNEL;
-    return this.#places.objects[object]?.kind === "jit" ? FUNCTION_KIND.JIT : FUNCTION_KIND.USER;
+    const { kind } = this.#places.objects[object] ?? {};
+    if (kind === "state") return FUNCTION_KIND.OTHER;
+    return kind === "jit" ? FUNCTION_KIND.JIT : FUNCTION_KIND.USER;
   }
 
   /** Names the outermost function by its symbol, even if debug information has another name. */

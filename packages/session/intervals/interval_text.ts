@@ -37,7 +37,7 @@ export type IntervalCounts =
     | "hasSums"
     | "hasSwitches"
   >
-  & Partial<Pick<ThreadIntervals, "undescribed" | "standIns">>;
+  & Partial<Pick<ThreadIntervals, "undescribed" | "standIns" | "handlers">>;
 
 /**
  * Describes missing data about the times without a CPU: one line for each kind, with the command to
@@ -90,6 +90,17 @@ export function intervalLines(counts: IntervalCounts): string[] {
   if (lostRecords > 0) {
     const what = cut === 1 ? "1 time without a CPU ends" : `${cut} times without a CPU end`;
     lines.push(`${lostRecords} records were lost: ${what} there; record with a larger buffer (-m)`);
+  }
+  const { handlers } = counts;
+  if (handlers !== undefined && handlers.unended + handlers.unbegun > 0) {
+    const { unended, unbegun, isSampled } = handlers;
+    const all = handlers.count + unbegun;
+    lines.push(
+      `interrupt handlers: ${unended} of ${all} without a recorded end count up to the last ` +
+        `record in them, ${unbegun} without a recorded entry not at all ` +
+        share(unended + unbegun, all) +
+        (isSampled ? "; record tracepoints without -F and -c, which leave out most of them" : ""),
+    );
   }
   return lines;
 }

@@ -41,9 +41,23 @@ export interface Happening {
   readonly lost?: bigint;
   /** A sample of the clock. */
   readonly clock?: bigint;
+  /** A sample of a counter. */
+  readonly counter?: bigint;
+  /** Whether the sample of the clock or the counter is of kernel code. */
+  readonly isKernel?: boolean;
+  /** Entry of an interrupt handler: of an interrupt with a name, a softirq, or the local timer. */
+  readonly enters?: Handled;
+  /** Exit from it. */
+  readonly exits?: Handled;
   /** Call chain of a sample, innermost first: addresses of the process. */
   readonly chain?: readonly bigint[];
 }
+
+/** An interrupt handler. */
+export type Handled =
+  | readonly ["irq", number: number, name: string]
+  | readonly ["softirq", number: number]
+  | readonly ["timer"];
 
 const FORMAT = (name: string, id: number, fields: readonly string[]) =>
   `name: ${name}\nID: ${id}\nformat:\n${
@@ -71,8 +85,43 @@ const LOCK_FORMATS = [
   FORMAT("contention_end", END, [LOCK, "int ret;\toffset:16;\tsize:4;\tsigned:1"]),
 ];
 
+const INT = (name: string, at = 8) => `int ${name};\toffset:${at};\tsize:4;\tsigned:1`;
+const NAME = "__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0";
+const IRQ_FORMATS = [
+  FORMAT("irq_handler_entry", 401, [INT("irq"), NAME]),
+  FORMAT("irq_handler_exit", 402, [INT("irq"), INT("ret", 12)]),
+  FORMAT("softirq_entry", 403, [INT("vec")]),
+  FORMAT("softirq_exit", 404, [INT("vec")]),
+];
+const VECTOR_FORMATS = [
+  FORMAT("local_timer_entry", 405, [INT("vector")]),
+  FORMAT("local_timer_exit", 406, [INT("vector")]),
+];
+
+/** Types and configs of the events. */
+const EVENTS = {
+  switch: [2, BigInt(SWITCH)],
+  waking: [2, BigInt(WAKING)],
+  clock: [1, 0n],
+  counter: [0, 0n],
+  begin: [2, BigInt(BEGIN)],
+  end: [2, BigInt(END)],
+  "irq+": [2, 401n],
+  "irq-": [2, 402n],
+  "softirq+": [2, 403n],
+  "softirq-": [2, 404n],
+  "timer+": [2, 405n],
+  "timer-": [2, 406n],
+} as const;
+
 /** An event of the recording. */
-type EventName = "switch" | "waking" | "clock" | "begin" | "end";
+type EventName = keyof typeof EVENTS;
+
+/** The events of a recording with interrupt handlers. */
+export const WITH_HANDLERS: readonly EventName[] = [
+  ...["switch", "clock", "counter", "irq+", "irq-", "softirq+", "softirq-"] as const,
+  ...["timer+", "timer-"] as const,
+];
 
 /** Writes a recording with an event each for switches, wakeups and the clock, with call chains. */
 export async function schedulerRecording(
@@ -105,20 +154,13 @@ export async function schedulerRecording(
     PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW | (cpus ? PERF_SAMPLE_CPU : 0) |
     (chains ? PERF_SAMPLE_CALLCHAIN : 0);
   const context_switch = happenings.some(({ change }) => change !== undefined);
-  const config = {
-    switch: [2, BigInt(SWITCH)],
-    waking: [2, BigInt(WAKING)],
-    clock: [1, 0n],
-    begin: [2, BigInt(BEGIN)],
-    end: [2, BigInt(END)],
-  } as const;
   const idOf = (event: EventName) => BigInt(1 + events.indexOf(event));
   const described = events.map((event) => ({
     attr: {
       ...emptyAttr(),
       size: 128,
-      type: config[event][0],
-      config: config[event][1],
+      type: EVENTS[event][0],
+      config: EVENTS[event][1],
       sample_type: BigInt(types),
       sample_period: 1n,
       flags: {
@@ -140,11 +182,12 @@ export async function schedulerRecording(
       raw: readonly bigint[],
     ) => {
       const markers = [PERF_CONTEXT_KERNEL, 0xffff_ffff_8100_0000n, PERF_CONTEXT_USER, ...chain];
-      const all = event === "clock" ? [PERF_CONTEXT_USER, ...chain] : markers;
+      const isUser = (event === "clock" || event === "counter") && what.isKernel !== true;
+      const all = isUser ? [PERF_CONTEXT_USER, ...chain] : markers;
       const entries = chain.length === 0 ? [] : all;
-      return record(9, event === "clock" ? 2 : 1, [
+      return record(9, isUser ? 2 : 1, [
         idOf(event),
-        event === "clock" ? chain[0] ?? 0n : 0xffff_ffff_8100_0000n,
+        isUser ? chain[0] ?? 0n : 0xffff_ffff_8100_0000n,
         BigInt(tid) << 32n | BigInt(tid),
         time,
         ...(cpus ? [BigInt(cpu)] : []),
@@ -178,6 +221,21 @@ export async function schedulerRecording(
       await writer.write(sample("end", 1n, rawWords([[8, what.got], [16, 0]], 20)));
     }
     if (what.clock !== undefined) await writer.write(sample("clock", what.clock, rawWords([], 4)));
+    if (what.counter !== undefined) {
+      await writer.write(sample("counter", what.counter, rawWords([], 4)));
+    }
+    for (const [handled, end] of [[what.enters, "+"], [what.exits, "-"]] as const) {
+      if (handled === undefined) continue;
+      const [kind, number = 236, name = ""] = handled;
+      const text = new TextEncoder().encode(end === "+" ? `${name}\0` : "\0");
+      const fields = [
+        [8, number],
+        [12, text.length << 16 | 16],
+        ...[...text].map((byte, i) => [16 + i, byte]),
+      ];
+      const raw = rawWords(fields as [number, number][], 16 + text.length + 3);
+      await writer.write(sample(`${kind}${end}`, 1n, raw));
+    }
     if (what.lost !== undefined) await writer.write(other(2, 0, [1n, what.lost]));
     if (what.change !== undefined) {
       const misc = { in: 0, out: 0x2000, preempted: 0x6000 }[what.change];
@@ -203,24 +261,33 @@ export async function schedulerRecording(
     header_page: "",
     header_event: "",
     ftrace_formats: [],
-    systems: [{ name: "sched", formats: FORMATS }, { name: "lock", formats: LOCK_FORMATS }],
+    systems: [
+      { name: "sched", formats: FORMATS },
+      { name: "lock", formats: LOCK_FORMATS },
+      { name: "irq", formats: IRQ_FORMATS },
+      { name: "irq_vectors", formats: VECTOR_FORMATS },
+    ],
     kallsyms: "",
     printk_formats: "",
   };
   const bytes = encodeFeature({ id: HEADER_TRACING_DATA, name: "TRACING_DATA", value });
-  const called = {
+  const called: Partial<Record<EventName, string>> = {
     switch: "sched:sched_switch",
     waking: "sched:sched_waking",
     clock: "cpu-clock",
     begin: "lock:contention_begin",
     end: "lock:contention_end",
+    "irq+": "irq:irq_handler_entry",
+    "irq-": "irq:irq_handler_exit",
+    "softirq+": "irq:softirq_entry",
+    "softirq-": "irq:softirq_exit",
   };
   const descriptions = {
     attr_size: 128,
     events: described.map(({ attr, ids }, i) => ({
       attr,
       ids,
-      name: called[events[i] as EventName],
+      name: called[events[i] as EventName] ?? "",
     })),
   };
   await writer.close([

@@ -1,3 +1,4 @@
+import { intAt } from "@perfdata/format/bytes";
 import type { PerfEvent } from "@perfdata/format/records";
 import {
   HEADER_SP_META_INFO,
@@ -12,6 +13,8 @@ import {
 import type { Engine } from "../engine/engine.ts";
 import type { SampleFilter } from "../samples/resolve.ts";
 import { type Run, RUN_ROWS } from "../order/run.ts";
+import { type InterruptEvent, InterruptEvents } from "./interrupt_events.ts";
+import { type InterruptedThread, Interrupts, OpenHandler } from "./interrupts.ts";
 import { type ContextSwitch, SchedulerEvents, type SchedulerListener } from "./scheduler_events.ts";
 
 /** `OFFCPU_EVENT` of tools/perf/util/off_cpu.h: samples of `perf record --off-cpu`. */
@@ -60,6 +63,8 @@ export interface ThreadInterval {
   readonly waker: number;
   /** The waker's name. */
   readonly wakerComm: number;
+  /** Part of the time on a CPU that belongs to interrupt handlers, in ns. */
+  readonly interrupted: number;
 }
 
 /** Receives the intervals of all threads, each at its end. */
@@ -68,6 +73,11 @@ export interface IntervalListener {
   off(interval: ThreadInterval): void;
   /** A thread ran. Samples divide a time on a CPU into several intervals. */
   ran?(interval: ThreadInterval): void;
+  /**
+   * An interrupt handler ran while the thread had a CPU. The frames of the handler, and of those
+   * that it interrupted, are the innermost ones of the stack.
+   */
+  handled?(interval: ThreadInterval): void;
 }
 
 /** Larger CPU numbers come from damaged records. */
@@ -79,7 +89,7 @@ const OFF = 1;
 const BY_TRACEPOINT = 1;
 const BY_RECORD = 2;
 
-class Thread implements ThreadInterval {
+class Thread implements InterruptedThread {
   readonly tid: number;
   pid = -1;
   comm = -1;
@@ -95,6 +105,9 @@ class Thread implements ThreadInterval {
   runnable = -1;
   waker = -1;
   wakerComm = -1;
+  interrupted = 0;
+  readonly handlers: OpenHandler[] = [];
+  depth = 0;
   state = UNKNOWN;
   /** The sources that reported that it left the CPU. */
   said = 0;
@@ -113,6 +126,18 @@ class Thread implements ThreadInterval {
   constructor(tid: number) {
     this.tid = tid;
   }
+}
+
+/** Counts of interrupt handlers that ran while a thread had a CPU. */
+export interface HandlerCounts {
+  /** Number of entries. */
+  readonly count: number;
+  /** The count of these whose exit is missing. */
+  readonly unended: number;
+  /** Number of exits whose entry is missing. */
+  readonly unbegun: number;
+  /** Whether only a part of the entries and exits was recorded, as with `-F`. */
+  readonly isSampled: boolean;
 }
 
 /** Options of {@linkcode ThreadIntervals}. */
@@ -141,6 +166,9 @@ export interface IntervalOptions {
 export class ThreadIntervals implements SchedulerListener {
   readonly #engine: Engine;
   readonly #events: SchedulerEvents;
+  /** Entries into and exits from interrupt handlers, if the listener receives them. */
+  readonly #interruptEvents: InterruptEvents | undefined;
+  readonly #interrupts: Interrupts;
   readonly #listener: IntervalListener;
   readonly #filter: SampleFilter;
   readonly #recorded: readonly PerfEvent[];
@@ -183,12 +211,21 @@ export class ThreadIntervals implements SchedulerListener {
 
   private constructor(
     engine: Engine,
-    events: SchedulerEvents,
+    { events, interruptEvents }: {
+      readonly events: SchedulerEvents;
+      readonly interruptEvents: InterruptEvents | undefined;
+    },
     listener: IntervalListener,
     { filter = {}, standIns = false }: IntervalOptions,
   ) {
     this.#engine = engine;
     this.#events = events;
+    this.#interruptEvents = interruptEvents;
+    this.#interrupts = new Interrupts(
+      engine.stacks,
+      (interval) => this.#isWanted(interval) && listener.handled?.(interval),
+      (from, to) => this.#within(from, to),
+    );
     this.#listener = listener;
     this.#filter = filter;
     this.#recorded = engine.reader.events.all;
@@ -206,7 +243,10 @@ export class ThreadIntervals implements SchedulerListener {
     // simpleperf writes no formats.
     const isSimpleperf = engine.reader.features.some(({ id }) => id === HEADER_SP_META_INFO);
     const events = await SchedulerEvents.open(engine, isSimpleperf ? ["sched:sched_switch"] : []);
-    return new ThreadIntervals(engine, events, listener, options);
+    const interruptEvents = listener.handled === undefined
+      ? undefined
+      : await InterruptEvents.open(engine);
+    return new ThreadIntervals(engine, { events, interruptEvents }, listener, options);
   }
 
   /** Time in ns that other times are relative to. */
@@ -228,7 +268,14 @@ export class ThreadIntervals implements SchedulerListener {
    * Names of recorded scheduler tracepoints that cannot be read, because their formats are missing.
    */
   get undescribed(): readonly string[] {
-    return this.#events.undescribed;
+    const others = this.#interruptEvents?.undescribed ?? [];
+    return [...new Set([...this.#events.undescribed, ...others])];
+  }
+
+  /** Counts of interrupt handlers. */
+  get handlers(): HandlerCounts {
+    const { count, unended, unbegun } = this.#interrupts;
+    return { count, unended, unbegun, isSampled: this.#interruptEvents?.isSampled === true };
   }
 
   /** Whether the recording has wakeups of threads. */
@@ -260,7 +307,8 @@ export class ThreadIntervals implements SchedulerListener {
   looksAt(run: Run, i: number): boolean {
     const event = run.event[i] as number;
     if (this.#recorded[event]?.attr.type === PERF_TYPE_TRACEPOINT) {
-      return this.#events.isLeaving(event, run, i);
+      return this.#events.isLeaving(event, run, i) ||
+        run.tid[i] !== 0 && this.#interruptEvents?.isEntry(event) === true;
     }
     return this.#standsIn || this.#listener.ran !== undefined ||
       this.#engine.eventNames[event] === OFFCPU_EVENT;
@@ -302,6 +350,7 @@ export class ThreadIntervals implements SchedulerListener {
   /** Ends the open intervals at the time of the last record. */
   finish(): void {
     for (const thread of this.#threads.values()) {
+      this.#interrupts.endAll(thread);
       if (thread.isEnding) continue;
       if (thread.state === OFF) this.#endOff(thread, this.#last);
       // Skip threads without records of their own: only switches to them are known.
@@ -315,16 +364,21 @@ export class ThreadIntervals implements SchedulerListener {
     const event = run.event[i] as number;
     const { attr } = this.#recorded[event] ?? {};
     if (attr === undefined) return;
-    if (attr.type === PERF_TYPE_TRACEPOINT) return this.#events.row(run, i, this);
+    if (attr.type === PERF_TYPE_TRACEPOINT) {
+      const entryOrExit = this.#interruptEvents?.read(run, i);
+      if (entryOrExit === undefined) this.#events.row(run, i, this);
+      else if (this.hasSwitches) this.#interrupt(entryOrExit, run, i);
+      return;
+    }
     const isSum = this.#engine.eventNames[event] === OFFCPU_EVENT;
     if (isSum && this.hasSwitches) return;
     const tid = run.tid[i] as number;
     if (tid <= 0) return;
     const time = this.#events.timeOf(run, i);
     const period = run.period[i] as number;
+    const isClock = attr.type === PERF_TYPE_SOFTWARE && CLOCKS.includes(attr.config);
     if (!this.hasSwitches) {
       // Without switches, only sums of times without a CPU and of clocks count.
-      const isClock = attr.type === PERF_TYPE_SOFTWARE && CLOCKS.includes(attr.config);
       if (!isSum && !isClock) return;
       const piece = new Thread(tid);
       this.#take(piece, run, i);
@@ -340,14 +394,42 @@ export class ThreadIntervals implements SchedulerListener {
       else this.#listener.ran?.(piece);
       return;
     }
-    const thread = this.#living(tid);
-    if (thread.state === OFF) this.#found(thread, time, run.cpu[i] as number);
-    if (thread.state === UNKNOWN) this.#begin(thread, time);
-    thread.state = RUNNING;
+    const thread = this.#onCpu(tid, time, run, i);
+    let until = time;
+    if (thread.depth > 0) {
+      const code = this.#interrupts.sampled(thread, time, isClock, run, i);
+      if (code.level >= 0) {
+        // Without stacks of samples, those of the entries are used.
+        if (this.#listener.ran !== undefined) {
+          this.#interrupts.counted(thread, code, intAt(run.stack, i));
+        }
+        return;
+      }
+      until = code.until;
+    }
     this.#take(thread, run, i);
     thread.sampled = thread.stack;
     thread.sampledPlace = thread.place;
-    this.#piece(thread, time);
+    this.#piece(thread, until);
+  }
+
+  /** The thread of a sample, which has a CPU. */
+  #onCpu(tid: number, time: number, run: Run, i: number): Thread {
+    const thread = this.#living(tid);
+    if (thread.state === OFF) this.#found(thread, time, intAt(run.cpu, i));
+    if (thread.state === UNKNOWN) this.#begin(thread, time);
+    thread.state = RUNNING;
+    return thread;
+  }
+
+  /** Processes the entry or exit of an interrupt handler. Handlers of idle CPUs do not count. */
+  #interrupt(event: InterruptEvent, run: Run, i: number): void {
+    const tid = intAt(run.tid, i);
+    if (tid <= 0) return;
+    const time = this.#events.timeOf(run, i);
+    const thread = this.#onCpu(tid, time, run, i);
+    this.#takeNames(thread, run, i);
+    this.#interrupts.apply(thread, event, time, run, i);
   }
 
   /** Processes a SWITCH record. */
@@ -402,12 +484,15 @@ export class ThreadIntervals implements SchedulerListener {
 
   /** Starts a thread; an earlier thread with this id has ended. */
   begun(_time: number, tid: number): void {
+    const before = this.#threads.get(tid);
+    if (before !== undefined) this.#interrupts.endAll(before);
     this.#threads.delete(tid);
   }
 
   /** Ends a thread. It still has to leave its CPU, but that switch may be missing. */
   ended(time: number, tid: number): void {
     const thread = this.#thread(tid);
+    this.#interrupts.endAll(thread);
     if (thread.state === RUNNING && thread.isSeen) this.#piece(thread, time);
     // It has a CPU, but the time at which it got it is unknown.
     if (thread.state === OFF) thread.state = UNKNOWN;
@@ -428,6 +513,7 @@ export class ThreadIntervals implements SchedulerListener {
         this.cut++;
         this.#endOff(thread, until);
       } else if (thread.state === RUNNING && (cpu < 0 || thread.cpu === cpu)) {
+        this.#interrupts.endAll(thread);
         this.#piece(thread, until);
       } else continue;
       this.#threads.delete(tid);
@@ -446,12 +532,17 @@ export class ThreadIntervals implements SchedulerListener {
     return this.#thread(tid);
   }
 
-  /** Copies process, name, CPU and stack of a sample to its thread. */
-  #take(thread: Thread, run: Run, i: number): void {
+  /** Copies process, name and CPU of a sample to its thread. */
+  #takeNames(thread: Thread, run: Run, i: number): void {
     thread.isSeen = true;
     thread.pid = run.process[i] as number;
     thread.comm = run.comm[i] as number;
     thread.cpu = run.cpu[i] as number;
+  }
+
+  /** Copies process, name, CPU and stack of a sample to its thread. */
+  #take(thread: Thread, run: Run, i: number): void {
+    this.#takeNames(thread, run, i);
     thread.stack = run.stack[i] as number;
     thread.place = run.place[i] as number;
   }
@@ -474,6 +565,7 @@ export class ThreadIntervals implements SchedulerListener {
       }
       this.#found(thread, time, cpu);
     }
+    this.#interrupts.endAll(thread);
     this.#known(thread, time);
     const { state, stack, place: sampled } = thread;
     take();
@@ -495,6 +587,7 @@ export class ThreadIntervals implements SchedulerListener {
       thread.place = thread.isStandIn ? thread.sampledPlace : -1;
     }
     thread.state = OFF;
+    thread.interrupted = 0;
     thread.said = by;
     thread.from = time;
     thread.runnable = isRunnable ? time : -1;
@@ -548,6 +641,7 @@ export class ThreadIntervals implements SchedulerListener {
     const thread = this.#threads.get(tid);
     // Skip threads without records of their own: only switches to them are known.
     if (thread?.state !== RUNNING || thread.cpu !== cpu || !thread.isSeen) return;
+    this.#interrupts.endAll(thread);
     // If threads were recorded one by one, a thread's end is its last record.
     if (thread.isEnding) {
       thread.state = UNKNOWN;
@@ -582,20 +676,32 @@ export class ThreadIntervals implements SchedulerListener {
     thread.to = thread.runnable = to;
     if (this.#listener.ran !== undefined && this.#isWanted(thread)) this.#listener.ran(thread);
     thread.from = Math.max(from, to);
+    thread.interrupted = 0;
   }
 
   /** Whether an interval passes the filters; cuts it to the time filter. */
-  #isWanted(thread: Thread): boolean {
+  #isWanted(thread: Thread | OpenHandler): boolean {
     const { pids, tids, cpus, time } = this.#filter;
     if (pids !== undefined && !pids.has(thread.pid)) return false;
     if (tids !== undefined && !tids.has(thread.tid)) return false;
     if (cpus !== undefined && !cpus.has(thread.cpu)) return false;
     if (time === undefined) return true;
-    this.#window ??= [Number(time[0] - this.base), Number(time[1] - this.base)];
-    const [first, last] = this.#window;
+    const [first, last] = this.#windowOf(time);
     thread.from = Math.max(thread.from, first);
     thread.to = Math.min(thread.to, last);
     thread.runnable = Math.min(Math.max(thread.runnable, thread.from), thread.to);
     return thread.to > thread.from;
+  }
+
+  /** Length of the part of a time that passes the time filter. */
+  #within(from: number, to: number): number {
+    const { time } = this.#filter;
+    if (time === undefined) return to - from;
+    const [first, last] = this.#windowOf(time);
+    return Math.max(0, Math.min(to, last) - Math.max(from, first));
+  }
+
+  #windowOf(time: readonly [bigint, bigint]): readonly [number, number] {
+    return this.#window ??= [Number(time[0] - this.base), Number(time[1] - this.base)];
   }
 }

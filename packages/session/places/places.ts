@@ -465,6 +465,7 @@ export class Places {
       const name = mapped.kernel ? lateName(mapped, recorded) : mapped.name;
       const now = { ...mapped, name };
       const { kind, version } = this.objects[number] as SymbolObject;
+      if (kind === "state") continue;
       this.mapped[number] = now;
       const described = { ...recorded.describe(now), kind };
       this.objects[number] = version === undefined ? described : { ...described, version };

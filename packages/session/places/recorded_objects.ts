@@ -37,6 +37,7 @@ import {
 import {
   type Address,
   addressFromHalves,
+  canHaveBuildId,
   type KernelReference,
   kernelReference,
   mapKind,
@@ -393,7 +394,7 @@ export class RecordedObjects {
   /** Adds a build id that was read after the object was described, as in a pipe. */
   complete(object: SymbolObject): SymbolObject {
     const { kind, path, buildId, guest } = object;
-    if (buildId !== undefined || kind === "jit" || kind === "bpf") return object;
+    if (buildId !== undefined || !canHaveBuildId(object)) return object;
     const late = guest !== undefined
       ? this.#buildIds.get(guestKey(guest, path))
       : kind === "kernel"

@@ -97,3 +97,16 @@ export function bpfLookup(object: SymbolObject, { show }: ResolverContext): Look
   const answer = resolution(symbol, [], show);
   return { verified: true, find: (addresses) => Array.from(addresses, () => answer) };
 }
+
+/** The names of states. */
+export function stateLookup({ names = [] }: SymbolObject): Lookup {
+  return {
+    verified: true,
+    find: (addresses) =>
+      Array.from(addresses, (start) => {
+        const name = names[start];
+        const symbol = name === undefined ? undefined : { name, start, end: start + 1 };
+        return resolution(symbol, [], (shown) => shown);
+      }),
+  };
+}

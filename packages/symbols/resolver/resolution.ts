@@ -16,7 +16,9 @@ export type ObjectKind =
   /** JIT-compiled code of a process. Addresses are those of the process. */
   | "jit"
   /** A BPF program, trampoline or dispatcher. Addresses are distances from its start. */
-  | "bpf";
+  | "bpf"
+  /** States of threads, which are not code. Addresses are indices of their names. */
+  | "state";
 
 /**
  * A program, library, kernel or other piece of code.
@@ -55,14 +57,16 @@ export interface SymbolObject {
    * Missing: the newest.
    */
   readonly version?: number;
+  /** Names of states. */
+  readonly names?: readonly string[];
 }
 
 /**
- * Whether an object's names can be verified. JIT-compiled code and BPF programs have no build id:
- * their names come from the process's map or dump, or from the recording.
+ * Whether an object's names can be verified. JIT-compiled code, BPF programs and states have no
+ * build id: their names come from the process's map or dump, or from the recording.
  */
 export function canHaveBuildId({ kind }: Pick<SymbolObject, "kind">): boolean {
-  return kind !== "jit" && kind !== "bpf";
+  return kind !== "jit" && kind !== "bpf" && kind !== "state";
 }
 
 /** A function and source line at an address, with its display name. */

@@ -5,7 +5,7 @@ import type { CodeSearch } from "../code/object_code.ts";
 import { OpenedFiles } from "../files/opened_files.ts";
 import type { SymbolObject } from "./resolution.ts";
 import { elfLookup } from "./elf_lookup.ts";
-import { bpfLookup, jitLookup } from "./jit_lookup.ts";
+import { bpfLookup, jitLookup, stateLookup } from "./jit_lookup.ts";
 import { JitFiles } from "../jit/jit_files.ts";
 import { KallsymsTexts } from "./kallsyms_text.ts";
 import { kernelLookup, moduleLookup } from "./kernel_lookup.ts";
@@ -136,6 +136,8 @@ export class SymbolResolver {
         return jitLookup(object, context, opened);
       case "bpf":
         return bpfLookup(object, context);
+      case "state":
+        return stateLookup(object);
     }
   }
 }
