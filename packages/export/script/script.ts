@@ -20,6 +20,7 @@ import type { TimeOrigin } from "@perfdata/pt/decode";
 import { addressFromHalves } from "@perfdata/symbols/resolver";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
 import { type BranchCounters, countersLegend, countersText } from "./branch_counters.ts";
+import { cpuText, secondsText, threadText } from "./row_start.ts";
 import { BranchBlocks, recordedPlaces } from "./script_blocks.ts";
 import { ScriptExtras } from "./script_extras.ts";
 import { FrameLines } from "./script_frames.ts";
@@ -361,8 +362,7 @@ export class ScriptWriter {
       text.bytes(bytes);
       text.byte(0x20);
     }
-    if (has.pid) text.string(String(pid).padStart(5) + (has.tid ? "/" : " "));
-    if (has.tid) text.string(has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `);
+    text.string(threadText(has, pid, tid));
     const number = this.#threads.add(text.lend());
     this.#threadTexts.set(tid, { comm, pid, form, number });
     return number;
@@ -370,10 +370,7 @@ export class ScriptWriter {
 
   #cpu(cpu: number): Piece {
     let text = this.#cpus.get(cpu);
-    if (text === undefined) {
-      const digits = cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0");
-      this.#cpus.set(cpu, text = piece(`[${digits}] `));
-    }
+    if (text === undefined) this.#cpus.set(cpu, text = piece(cpuText(cpu)));
     return text;
   }
 
@@ -392,7 +389,7 @@ export class ScriptWriter {
     const seconds = wholeSeconds(hi, lo);
     if (seconds !== this.#seconds) {
       this.#seconds = seconds;
-      this.#secondsText = piece(`${String(seconds).padStart(5)}.`);
+      this.#secondsText = piece(secondsText(seconds));
     }
     text.piece(this.#secondsText);
     const rest = restOfSeconds(lo, seconds);

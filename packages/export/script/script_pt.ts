@@ -17,6 +17,7 @@ import {
   SAMPLE_WORDS,
 } from "@perfdata/pt";
 import { ByteText, TextPool } from "../formats/byte_text.ts";
+import { cpuText, secondsText, threadText } from "./row_start.ts";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
 import type { CodePieces } from "./script.ts";
 import { BranchBlocks } from "./script_blocks.ts";
@@ -447,11 +448,8 @@ export class PtScriptWriter {
       const name = comm < 0 ? `:${tid}` : this.#threads.names.text(comm);
       text += `${this.#prefixIsShort ? name : name.padStart(16)} `;
     }
-    if (has.pid) text += String(pid).padStart(5) + (has.tid ? "/" : " ");
-    if (has.tid) text += has.pid ? `${String(tid).padEnd(5)} ` : `${String(tid).padStart(5)} `;
-    if (has.cpu) {
-      text += `[${cpu < 0 ? `-${String(-cpu).padStart(2, "0")}` : String(cpu).padStart(3, "0")}] `;
-    }
+    text += threadText(has, pid, tid);
+    if (has.cpu) text += cpuText(cpu);
     if (has.misc) text += "U     ";
     if (!has.time) return text;
     const ns = Math.max(0, this.#time);
@@ -459,7 +457,7 @@ export class PtScriptWriter {
     const seconds = origin.secondsOf(ns);
     if (seconds !== this.#seconds) {
       this.#seconds = seconds;
-      this.#secondsText = `${String(seconds).padStart(5)}.`;
+      this.#secondsText = secondsText(seconds);
     }
     const rest = origin.restOf(ns);
     return text + this.#secondsText +
