@@ -76,9 +76,13 @@ function contestantsOf(file: string): Record<string, Contestant> {
       "export folded": folded(file),
     };
   }
+  const alone = new URL("unwind_alone.ts", import.meta.url).pathname;
   return {
     "perf script --no-inline": perf(file, "script", "--no-inline"),
     ...samply(file),
+    "unwinding alone": {
+      command: [Deno.execPath(), "run", "-A", "--config", config, alone, file],
+    },
     "export folded": folded(file),
   };
 }

@@ -149,6 +149,7 @@ export class Resolver {
   resetStacks(): void {
     this.#stacks.reset();
     this.#chains.reset();
+    this.#user.forget();
   }
 
   /** Resolves a group of records whose columns up to the CPU are filled. */

@@ -132,6 +132,11 @@ export class UserFrames {
   places: Int32Array<ArrayBuffer> = new Int32Array(128);
   /** Halves of the address of each frame, the lower one first. */
   words: Int32Array<ArrayBuffer> = new Int32Array(256);
+  /** Places of the last interned frames, outermost first. */
+  #known: Int32Array<ArrayBuffer> = new Int32Array(128);
+  /** Their nodes. */
+  #nodes: Int32Array<ArrayBuffer> = new Int32Array(128);
+  #length = 0;
 
   /** Adds the caller of the last frame. */
   add(place: number, hi: number, lo: number): void {
@@ -145,19 +150,41 @@ export class UserFrames {
     this.words[2 * at + 1] = hi;
   }
 
+  /** Forgets the nodes of the last frames, after the stacks were cleared. */
+  forget(): void {
+    this.#length = 0;
+  }
+
   /**
-   * Interns the frames; returns -1 if there are none.
+   * Interns the frames; returns -1 if there are none. Successive stacks often share their outermost
+   * callers, which are then not looked up again.
    *
+   * @param stacks The same for each call.
    * @param calls Places in which callers get the place of their call; without it, they keep the
    * recorded place.
    */
   node(stacks: StackTable, calls?: Places): number {
-    let node = -1;
-    for (let i = this.count - 1; i >= 0; i--) {
-      const place = this.places[i] as number;
-      const isReturn = calls !== undefined && !this.isExact && i > 0;
-      node = stacks.child(node, isReturn ? calls.call(place) : place);
+    const { count, places } = this;
+    if (count > this.#known.length) {
+      this.#known = enlarge(this.#known, count);
+      this.#nodes = enlarge(this.#nodes, count);
     }
+    const [known, nodes] = [this.#known, this.#nodes];
+    let same = this.#length;
+    let node = -1;
+    for (let depth = 0; depth < count; depth++) {
+      const i = count - 1 - depth;
+      const recorded = places[i] as number;
+      const isReturn = calls !== undefined && !this.isExact && i > 0;
+      const place = isReturn ? calls.call(recorded) : recorded;
+      if (depth >= same || known[depth] !== place) {
+        same = 0;
+        known[depth] = place;
+        nodes[depth] = stacks.child(node, place);
+      }
+      node = nodes[depth] as number;
+    }
+    this.#length = count;
     return node;
   }
 }

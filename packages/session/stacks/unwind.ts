@@ -1,3 +1,4 @@
+import { enlarge } from "@perfdata/format/bytes";
 import { buildIdText } from "@perfdata/format/features";
 import type { PerfEventAttr, SampleFields } from "@perfdata/format/records";
 import { PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
@@ -36,9 +37,13 @@ export interface CodeFinder {
   readonly codeSearch: CodeSearch;
 }
 
+/** What is added to the row of a place in memory, so that 0 means a place that was not looked up. */
+const KNOWN = 1 - NOT_MAPPED;
+
 /**
  * Code lookups for the unwinder, in one process's address space: address → mapping → object → row.
- * Recent look-ups are cached, by address and by version of the mappings.
+ * Recent look-ups are cached, by address and by version of the mappings. The rows of places are
+ * kept, too, since a compiler or a linker changes its mappings often.
  */
 class ProcessCode implements CodeLookup {
   row = 0;
@@ -54,6 +59,8 @@ class ProcessCode implements CodeLookup {
   readonly #versions = new Int32Array(CACHED).fill(-1);
   readonly #rowOf = new Int32Array(CACHED);
   readonly #placeOf = new Int32Array(CACHED);
+  /** The row of each place, plus `KNOWN`; 0 for places that were not looked up. */
+  #rows = new Int32Array(1 << 12);
   #version = 0;
 
   constructor(rows: RowTable, machine: MachineView, places: Places, finder: CodeFinder) {
@@ -86,11 +93,20 @@ class ProcessCode implements CodeLookup {
       this.row = NOT_MAPPED;
       return;
     }
-    this.row = code.row(this.#places.address(place));
-    if (this.#places.hasVersions(place)) return;
+    if (this.#places.hasVersions(place)) {
+      this.row = code.row(this.#places.address(place));
+      return;
+    }
+    if (place >= this.#rows.length) this.#rows = enlarge(this.#rows, place + 1);
+    let row = (this.#rows[place] as number) - KNOWN;
+    if (row < NOT_MAPPED) {
+      row = code.row(this.#places.address(place));
+      this.#rows[place] = row + KNOWN;
+    }
+    this.row = row;
     this.#addresses[slot] = address;
     this.#versions[slot] = version;
-    this.#rowOf[slot] = this.row;
+    this.#rowOf[slot] = row;
     this.#placeOf[slot] = place;
   }
 
