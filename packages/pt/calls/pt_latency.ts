@@ -185,10 +185,17 @@ export class LatencyTable {
  * four.
  */
 export function latencyBucket(ns: number): number {
+  return BUCKET_OF[ns] ?? bucketOf(ns);
+}
+
+function bucketOf(ns: number): number {
   if (ns < SINGLE) return Math.max(0, Math.floor(ns));
   const bucket = SINGLE + Math.floor(STEPS * (Math.log2(Math.floor(ns)) - SINGLE_BITS));
   return Math.min(BUCKETS - 1, bucket);
 }
+
+/** Buckets of short durations, because a logarithm takes longer. */
+const BUCKET_OF = Uint8Array.from({ length: 4096 }, (_, ns) => bucketOf(ns));
 
 /** The minimum duration of a bucket in ns. */
 export function latencyOf(bucket: number): number {

@@ -22,6 +22,29 @@ export interface PathBlocks {
  */
 const SHARE_GRAIN = 1.5 * 2 ** 36;
 
+/** Sums by index, and the list of indices with a sum. */
+class Tally {
+  /** The sum of each index. */
+  sums: Float64Array = new Float64Array(256);
+  /** The indices with a sum: the first `count`. */
+  indices: Int32Array = new Int32Array(256);
+  count = 0;
+
+  /** Makes room for this many indices. */
+  room(length: number): void {
+    if (this.sums.length >= length) return;
+    this.sums = enlarge(this.sums, length);
+    this.indices = enlarge(this.indices, this.sums.length);
+  }
+
+  /** Adds a number above 0 to the sum of an index. */
+  add(index: number, value: number): void {
+    const before = this.sums[index] as number;
+    if (before === 0) this.indices[this.count++] = index;
+    this.sums[index] = before + value;
+  }
+}
+
 /** Executed paths of a buffer since its last time. They share the time up to the next one. */
 export class OpenPaths {
   /** The last time in ns; -1 if unknown. */
@@ -31,53 +54,51 @@ export class OpenPaths {
   isOn = true;
   /** The thread that runs. */
   stack: CallStack | undefined;
-  #count = new Float64Array(256);
-  readonly #touched: number[] = [];
+  /** Executions of paths. */
+  readonly #paths = new Tally();
   /** For paths whose numbers are no longer valid: a place and its instructions, alternating. */
   readonly #places: number[] = [];
   /** Instructions of the tree's nodes. */
-  #nodeInsns = new Float64Array(256);
-  readonly #nodes: number[] = [];
+  readonly #nodes = new Tally();
 
   /** Makes room for this many paths. */
   room(paths: number): void {
-    if (this.#count.length < paths) this.#count = enlarge(this.#count, paths);
+    this.#paths.room(paths);
   }
 
   /** Adds an executed path. */
   add(path: number): void {
-    if (this.#count[path] === 0) this.#touched.push(path);
-    this.#count[path] = (this.#count[path] as number) + 1;
+    this.#paths.add(path, 1);
   }
 
   /** Adds instructions of a node. */
   addToNode(node: number, insns: number): void {
-    if (node >= this.#nodeInsns.length) this.#nodeInsns = enlarge(this.#nodeInsns, node + 1);
-    if (this.#nodeInsns[node] === 0) this.#nodes.push(node);
-    this.#nodeInsns[node] = (this.#nodeInsns[node] as number) + insns;
+    this.#nodes.room(node + 1);
+    this.#nodes.add(node, insns);
   }
 
   /** Whether paths wait for their time. */
   get isWaiting(): boolean {
-    return this.#touched.length + this.#places.length > 0;
+    return this.#paths.count + this.#places.length > 0;
   }
 
   /** Whether instructions of nodes wait for their time. */
   get hasNodes(): boolean {
-    return this.#nodes.length > 0;
+    return this.#nodes.count > 0;
   }
 
   /** Converts the waiting paths to places, because numbers of paths are about to be reused. */
   forget({ place, paths, blocks: { insns } }: PathBlocks): void {
     const { start, blocks } = paths;
-    for (const path of this.#touched) {
-      const times = this.#count[path] as number;
-      this.#count[path] = 0;
+    const { sums, indices, count } = this.#paths;
+    for (const path of indices.subarray(0, count)) {
+      const times = sums[path] as number;
+      sums[path] = 0;
       for (const block of blocks.subarray(start[path], start[path + 1])) {
         this.#places.push(place[block] as number, times * (insns[block] as number));
       }
     }
-    this.#touched.length = 0;
+    this.#paths.count = 0;
   }
 
   /**
@@ -92,37 +113,50 @@ export class OpenPaths {
     tree?: Pick<CallTree, "addTo">,
   ): void {
     if (!this.isWaiting) return;
-    const { paths, blocks, place } = of;
+    const { paths: { start, blocks, insns }, place, blocks: { insns: blockInsns } } = of;
+    const { sums: times, indices, count } = this.#paths;
     let total = 0;
     for (let i = 1; i < this.#places.length; i += 2) total += this.#places[i] as number;
-    for (const path of this.#touched) {
-      total += (this.#count[path] as number) * (paths.insns[path] as number);
+    for (let i = 0; i < count; i++) {
+      const path = indices[i] as number;
+      total += (times[path] as number) * (insns[path] as number);
     }
     const nsEach = total === 0 ? 0 : ns / total;
     const clocksEach = total === 0 ? 0 : cycles / total;
     sums.room(of.places);
-    for (const path of this.#touched) {
-      const times = this.#count[path] as number;
-      this.#count[path] = 0;
-      const end = paths.start[path + 1] as number;
-      for (let k = paths.start[path] as number; k < end; k++) {
-        const block = paths.blocks[k] as number;
-        const insns = times * (blocks.insns[block] as number);
-        sums.add(place[block] as number, insns, nsEach, clocksEach);
+    for (let i = 0; i < count; i++) {
+      const path = indices[i] as number;
+      const executions = times[path] as number;
+      times[path] = 0;
+      const end = start[path + 1] as number;
+      for (let k = start[path] as number; k < end; k++) {
+        const block = blocks[k] as number;
+        const executed = executions * (blockInsns[block] as number);
+        sums.add(place[block] as number, executed, nsEach, clocksEach);
       }
     }
-    this.#touched.length = 0;
+    this.#paths.count = 0;
+    if (this.#places.length > 0) this.#foldPlaces(sums, nsEach, clocksEach);
+    if (this.#nodes.count > 0) this.#foldNodes(nsEach, tree);
+    sums.insns += total;
+    sums.time += total === 0 ? 0 : ns;
+  }
+
+  #foldPlaces(sums: PlaceSums, nsEach: number, clocksEach: number): void {
     for (let i = 0; i < this.#places.length; i += 2) {
       sums.add(this.#places[i] as number, this.#places[i + 1] as number, nsEach, clocksEach);
     }
     this.#places.length = 0;
-    const nodeNsEach = nsEach + SHARE_GRAIN - SHARE_GRAIN;
-    for (const node of this.#nodes) {
-      tree?.addTo(node, this.#nodeInsns[node] as number, nodeNsEach);
-      this.#nodeInsns[node] = 0;
+  }
+
+  #foldNodes(nsEach: number, tree: Pick<CallTree, "addTo"> | undefined): void {
+    const { sums, indices, count } = this.#nodes;
+    const grainedNs = nsEach + SHARE_GRAIN - SHARE_GRAIN;
+    for (let i = 0; i < count; i++) {
+      const node = indices[i] as number;
+      tree?.addTo(node, sums[node] as number, grainedNs);
+      sums[node] = 0;
     }
-    this.#nodes.length = 0;
-    sums.insns += total;
-    sums.time += total === 0 ? 0 : ns;
+    this.#nodes.count = 0;
   }
 }
