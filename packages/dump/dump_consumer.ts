@@ -52,13 +52,11 @@ import { userText } from "./text/user_text.ts";
 
 /** Smallest block of text that is written. */
 const BLOCK = 1 << 17;
-/** Counts of the dump of a part of a recording. */
 export interface DumpPart {
   /** Counts for `DumpStats`. */
   readonly stats: Record<string, number>;
   /** Number of printed records by type, without samples. */
   readonly counts: ReadonlyMap<number, number>;
-  /** Number of printed samples. */
   readonly samples: number;
   /** Number of printed samples by event. */
   readonly bySample: readonly number[];

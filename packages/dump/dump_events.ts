@@ -11,11 +11,9 @@ import type { SampleText } from "./text/sample_text.ts";
 export interface EventState {
   /** Index of the event. */
   readonly index: number;
-  /** The event. */
   readonly event: PerfEvent;
   /** Created with the first sample: in a pipe, records that it depends on may follow the event. */
   text: SampleText | undefined;
-  /** Number of printed samples. */
   samples: number;
 }
 
@@ -36,7 +34,6 @@ export class DumpEvents {
   readonly #renamed = new Map<number, string>();
   #attrs = 0;
 
-  /** Creates an empty list. */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
   }
@@ -71,7 +68,6 @@ export class DumpEvents {
     this.sampleIdAll = this.all[0]?.event.attr.flags.sample_id_all === true;
   }
 
-  /** The event with an id. */
   byId(hi: number, lo: number): EventState | undefined {
     return this.all[this.#byId.get(hi, lo) ?? -1];
   }

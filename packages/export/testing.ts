@@ -3,13 +3,11 @@ import { FUNCTION_KIND, type Profile, ProfileBuilder } from "@perfdata/profile";
 
 /** A sample in plain form, with names from the outermost caller inwards. */
 export interface PlainSample {
-  /** Event. */
   readonly event: number;
   /** `comm`, pid and tid. */
   readonly thread: readonly [string, number, number];
   /** Functions, outermost first; inlined ones begin with `~`. */
   readonly stack: readonly string[];
-  /** Period. */
   readonly period: number;
   /** Time in nanoseconds. */
   readonly time: number;
@@ -192,7 +190,6 @@ export function namesOf({ stack }: PlainSample): string[] {
   return stack.map((name) => name.replace(/^~/, ""));
 }
 
-/** The bytes of chunks. */
 export async function bytesOf(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -201,7 +198,6 @@ export async function bytesOf(
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** The text of chunks. */
 export async function textOf(
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<string> {

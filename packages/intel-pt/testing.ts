@@ -248,7 +248,6 @@ export const packets: fc.Arbitrary<Packet[]> = fc.array(
   { maxLength: 40 },
 ).map((groups) => groups.flat());
 
-/** A PSB. */
 export const PSB: Uint8Array = Uint8Array.from({ length: 16 }, (_, i) => i % 2 === 0 ? 2 : 0x82);
 
 /** Random bytes that often resemble packets: opcodes, PSBs, zeros. */

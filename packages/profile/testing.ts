@@ -16,7 +16,6 @@ export const SAMPLE_TYPE: bigint = 0x1_0000n | 0x1n | 0x2n | 0x4n | 0x20n | 0x80
 const CONTEXT_KERNEL = -128n & 0xffff_ffff_ffff_ffffn;
 const CONTEXT_USER = -512n & 0xffff_ffff_ffff_ffffn;
 
-/** A sample. */
 export interface SmallSample {
   readonly tid: number;
   readonly time: bigint;
@@ -189,7 +188,6 @@ export type SmallNames = readonly (readonly [
   resolution: Resolution,
 ])[];
 
-/** A resolver with symbols for some addresses. */
 export function resolverOf(names: SmallNames = []): SymbolResolver {
   const writer = new SymbolBundleWriter();
   for (const [object, address, resolution] of names) {
@@ -215,7 +213,6 @@ export async function collected(
   return { consumer, engine };
 }
 
-/** The profile of a recording. */
 export async function profiled(
   recording: Small,
   options: ProfileOptions = {},

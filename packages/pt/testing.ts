@@ -67,7 +67,6 @@ export interface Switch {
 
 /** Contents of a small recording. */
 export interface Small {
-  /** The packets of each CPU. */
   readonly cpus: readonly (readonly Packet[])[];
   /** Threads, each in a process of its own; 7 by default. */
   readonly tids?: readonly number[];

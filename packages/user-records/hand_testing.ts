@@ -51,7 +51,6 @@ export class Layout {
     );
     return this;
   }
-  /** Returns the bytes. */
   bytes(littleEndian: boolean): Uint8Array {
     return Uint8Array.from(this.#fields.flatMap((field) => field(littleEndian)));
   }
@@ -61,11 +60,9 @@ export function layout(): Layout {
   return new Layout();
 }
 
-/** The expected record. */
 export interface Expected {
   /** `misc` of the record header; 0 by default. */
   misc?: number;
-  /** The value of the body. */
   body: unknown;
   /** Bytes after the declared fields. */
   tail?: Uint8Array;

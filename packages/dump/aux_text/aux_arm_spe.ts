@@ -48,7 +48,6 @@ export class ArmSpeText implements AuxText {
     return `.\n. ... ARM SPE data: size ${hex(BigInt(size))} bytes\n`;
   }
 
-  /** Writes the line of a packet. */
   put(out: DataView, p: number, bytes: AuxBytes): number {
     const { input, at, end, position } = bytes;
     const packet = this.#packet;

@@ -43,7 +43,6 @@ export class HisiPttText implements AuxText {
     return `.\n. ... HISI PTT data: size ${size - size % packet} bytes\n`;
   }
 
-  /** Writes the line of a packet. */
   put(out: DataView, p: number, { input, at, end, position }: AuxBytes): number {
     const words = this.#words;
     this.consumed = Math.min(4 * words.length, end - at);

@@ -17,7 +17,6 @@ export class IntelBtsText implements AuxText {
     return `.\n. ... Intel BTS data: size ${size} bytes\n`;
   }
 
-  /** Writes the line of a packet. */
   put(out: DataView, p: number, bytes: AuxBytes): number {
     const { input, at, end } = bytes;
     this.consumed = Math.min(BRANCH, end - at);

@@ -25,7 +25,6 @@ export interface AuxText {
    * @param input The first bytes of the data.
    */
   heading(size: number, input: Uint8Array): string;
-  /** Writes the line of a packet. */
   put(out: DataView, p: number, bytes: AuxBytes): number;
 }
 

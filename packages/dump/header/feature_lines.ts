@@ -98,7 +98,6 @@ function signed(id: number): string {
 
 function cpuTopologyLines(
   topology: FeatureOf<"CPU_TOPOLOGY">["value"],
-  /** Number of CPUs. */
   cpus: number | undefined,
 ): string[] {
   const { dies } = topology;
@@ -128,11 +127,9 @@ function pmuCapsLine(pmu: string, caps: readonly { name: string; value: string }
 export interface HeaderSession {
   /** Byte order of the file. */
   readonly littleEndian: boolean;
-  /** The events. */
   readonly events: readonly PerfEvent[];
   /** Names of the events, if the file has them. */
   names: EventDescs | undefined;
-  /** Number of CPUs. */
   cpus: number | undefined;
   /** Names of BPF functions. */
   btfs: FeatureOf<"BPF_BTF">["value"] | undefined;

@@ -113,7 +113,6 @@ export function bpfProgInfoLines(
   return lines;
 }
 
-/** The lines of BPF_BTF. */
 export function bpfBtfLines(btfs: BpfBtfs): string[] {
   return btfs.btfs.map(({ id }) => id).sort((a, b) => a - b).map((id) => `# btf info of id ${id}`);
 }

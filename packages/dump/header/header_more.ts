@@ -1,7 +1,6 @@
 import { buildIdText, type Feature } from "@perfdata/format/features";
 import { featureName } from "@perfdata/format/constants";
 
-/** The lines of CPU_DOMAIN_INFO. */
 function domainLines(feature: Extract<Feature, { name: "CPU_DOMAIN_INFO" }>): string[] {
   const { schedstat_version, max_sched_domains, cpus } = feature.value;
   return [

@@ -33,7 +33,6 @@ function ctime(date: Date): string {
   }:${two(date.getMinutes())}:${two(date.getSeconds())} ${date.getFullYear()}`;
 }
 
-/** The features in a pipe's records. */
 async function* pipeFeatures(reader: PerfDataReader): AsyncGenerator<Feature, void, void> {
   for await (const batch of reader.batches({ inflate: false })) {
     const { bytes, view, littleEndian } = batch;

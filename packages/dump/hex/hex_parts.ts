@@ -6,7 +6,6 @@ import { type Leaf, type LeafTrace, leafValueText } from "./hex_tree.ts";
 
 /** Splits structures into runs, so that each byte is in one run. */
 export class HexParts {
-  /** The file. */
   readonly reader: PerfDataReader;
   /** Source of the file's bytes. */
   readonly origin: Origin;
@@ -134,7 +133,6 @@ export class HexParts {
     }
   }
 
-  /** Splits a long run. */
   *#parts(run: HexRun): Generator<HexRun, void, void> {
     const { bytes } = run;
     if (bytes === undefined || run.size <= PART) {

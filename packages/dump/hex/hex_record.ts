@@ -43,16 +43,13 @@ const RECORD_HEADER = struct("record", { header: perfEventHeader });
 /** Offsets of the fields of a HEADER_FEATURE record. */
 const FEATURE_AT = layoutOf(HEADER_FEATURE);
 
-/** Traces the fields of a record's header. */
 function traceHeader(bytes: Uint8Array, littleEndian: boolean, trace: LeafTrace): void {
   decode(RECORD_HEADER, bytes.subarray(0, PERF_EVENT_HEADER_SIZE), { littleEndian, trace });
 }
 
-/** A record with its display name. */
 export interface HexRecord {
   /** Display name. */
   readonly owner: string;
-  /** The batch with the record. */
   readonly batch: RecordBatch;
   /** Index in the batch. */
   readonly i: number;
@@ -62,7 +59,6 @@ export interface HexRecord {
   readonly inflated: boolean;
 }
 
-/** The runs of a record. */
 export function* recordRuns(
   parts: HexParts,
   codec: AnyRecordCodec,

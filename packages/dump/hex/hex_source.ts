@@ -18,7 +18,6 @@ export class Origin {
   /** The file; `undefined` for a stream. */
   readonly source: RandomAccessSource | undefined;
 
-  /** Creates the source. Streams have none. */
   constructor(source: ByteSource) {
     this.source = isRandomAccess(source) ? source : undefined;
   }

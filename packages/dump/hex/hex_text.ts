@@ -51,7 +51,6 @@ function sameBytes(bytes: Uint8Array, a: number, b: number): boolean {
   return true;
 }
 
-/** Name, type and value of a run. */
 function labelText(run: HexRun, color: boolean): string {
   const { owner, field, depth, type, value } = run;
   const name = field === "" ? owner : `${owner} ${field}`;
@@ -108,7 +107,6 @@ function runLines(run: HexRun, color: boolean, fold: boolean): Line[] {
   return lines;
 }
 
-/** A run as a JSON object. */
 function runJson(run: HexRun): string {
   const { offset, size, bytes, owner, field, type, value, problems, inflated } = run;
   let hex: string | undefined;

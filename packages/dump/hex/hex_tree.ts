@@ -9,11 +9,9 @@ export interface Leaf {
   readonly to: number;
   /** Path of the part: `.callchain`, `[2]`. */
   readonly path: readonly string[];
-  /** C type. */
   readonly type: string;
   /** The declaration, if the bytes are a single value. */
   readonly codec: Codec<unknown> | undefined;
-  /** The decoded value. */
   readonly value: unknown;
 }
 
@@ -131,7 +129,6 @@ function named(value: number | bigint, codec: Codec<unknown>): string {
   return parts.join("|");
 }
 
-/** Names of the set bits of a bit-field. */
 function bitsText(value: object): string {
   const set = Object.entries(value).filter(([, bit]) => bit !== false && bit !== 0 && bit !== 0n);
   return `{${set.map(([name, bit]) => bit === true ? name : `${name}=${bit}`).join(" ")}}`;

@@ -55,9 +55,7 @@ interface Place {
 
 /** Common properties of a plan's records. */
 export interface PlanOf {
-  /** The records' event. */
   readonly event: PerfEvent | undefined;
-  /** Name of a sample's event. */
   readonly eventName: string;
   /** `misc` of the headers. */
   readonly misc: number;

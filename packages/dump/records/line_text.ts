@@ -25,7 +25,6 @@ export const CSV_COLUMNS: readonly string[] = [
 /** The column of the other members. */
 const MORE = CSV_COLUMNS.length - 1;
 
-/** Format of lines. */
 export interface LineStyle {
   /** Format of 64-bit values other than addresses. */
   readonly u64: U64Style;
@@ -62,7 +61,6 @@ export class LineText {
     this.#style = style;
   }
 
-  /** Adapts JSON to the current column. */
   styled(json: string): string {
     if (this.#style.csv === undefined) return json;
     return json.replaceAll('"', this.#column === MORE ? '""' : "");
@@ -143,7 +141,6 @@ export class LineText {
     return text;
   }
 
-  /** Ends the line. */
   finish(): this {
     if (this.#style.csv === undefined) {
       this.#text += "}\n";

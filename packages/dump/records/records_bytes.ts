@@ -5,7 +5,6 @@ export const BLOCK: number = 1 << 18;
 
 /** A growing buffer of text. */
 export class TextBuffer {
-  /** The memory. */
   bytes: Uint8Array<ArrayBuffer>;
   /** A view of `bytes`. */
   view: DataView;
@@ -29,7 +28,6 @@ export class TextBuffer {
     this.view = new DataView(larger.buffer);
   }
 
-  /** Appends a text. */
   append(text: string): void {
     this.reserve(3 * text.length);
     const { written } = this.#encoder.encodeInto(text, this.bytes.subarray(this.length));

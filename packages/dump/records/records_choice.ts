@@ -53,11 +53,9 @@ const MOST_ASKED = 1000;
 
 /** Filters made from words, in the thread that received them. */
 export class SentFilters {
-  /** The tests. */
   readonly tests: { readonly [what in typeof SENT[number]]?: NameTest };
   readonly #asked: { [what in typeof SENT[number]]?: Set<string> } = {};
 
-  /** Creates tests from words. */
   constructor(words: FilterWords) {
     const tests: { [what in typeof SENT[number]]?: NameTest } = {};
     for (const what of SENT) {
@@ -104,7 +102,6 @@ export class RecordChoice {
   readonly #objects: (boolean | undefined)[] = [];
   readonly #places: (boolean | undefined)[] = [];
 
-  /** Creates tests from a filter. */
   constructor(filter: RecordsFilter, littleEndian: boolean) {
     this.#filter = filter;
     this.#le = littleEndian;
@@ -115,7 +112,6 @@ export class RecordChoice {
     this.bySymbol = filter.symbol !== undefined;
   }
 
-  /** Sets the engine of the rows. */
   start(engine: Engine): void {
     this.#engine = engine;
   }

@@ -33,7 +33,6 @@ export class FieldTree implements Trace {
   root: FieldNode = { codec: undefined, fields: new Map() };
   readonly #open: FieldNode[] = [];
 
-  /** Forgets the declarations. */
   clear(): void {
     this.root = { codec: undefined, fields: new Map() };
     this.#open.length = 0;
@@ -90,11 +89,9 @@ function valueJson(value: unknown, node: FieldNode | undefined, u64: U64Style): 
   return `{${members.join(",")}}`;
 }
 
-/** A codec of any records. */
 // deno-lint-ignore no-explicit-any
 export type AnyRecordCodec = RecordCodec<RecordDeclaration<string, any>>;
 
-/** A decoded record of any type. */
 export interface AnyDecoded {
   readonly type: number;
   readonly name: string;
@@ -144,7 +141,6 @@ export function meantSample(
 
 /** Data of a line besides the record. */
 export interface LineContext {
-  /** Name of the record type. */
   readonly name: string;
   /** File offset of the record. */
   readonly offset: number;
@@ -204,7 +200,6 @@ function countOf(sample: Sample, read: ReadFormat | undefined): bigint | undefin
 /** The members of a line in order: name and JSON text. */
 export type Members = [name: string, json: string][];
 
-/** Returns the members of a record's line. */
 export function lineMembers(
   record: AnyDecoded,
   tree: FieldTree,

@@ -33,9 +33,7 @@ interface SamplePlaces {
 
 /** A line that waits for a sample's symbols. */
 interface Waiting {
-  /** Start of its text. */
   readonly start: number;
-  /** Position of the symbols in the text. */
   readonly at: number;
   readonly places: SamplePlaces;
   /** Members of a line that is not written yet. */
@@ -90,7 +88,6 @@ export class RecordMore {
   #waiting: Waiting[] = [];
   #spare: TextBuffer | undefined;
 
-  /** Creates the writer. */
   constructor({ comm, fields, symbols, joined, isCsv, choice }: MoreOptions) {
     this.#withComm = comm;
     this.#withFields = fields;
@@ -134,7 +131,6 @@ export class RecordMore {
       this.#choice.isFunction(place, (at) => symbols.symbol(at));
   }
 
-  /** Sets the engine of the rows. */
   async start(engine: Engine): Promise<void> {
     this.#engine = engine;
     this.#nameOf = (comm) => engine.names.text(comm);

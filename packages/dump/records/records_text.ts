@@ -59,7 +59,6 @@ export type RecordsAbout =
 
 /** Result of another thread. */
 export interface RecordsPart {
-  /** Number of lines. */
   readonly count: number;
   /** The count of tracepoint samples without fields, because their raw data is too short. */
   readonly cut: number;
@@ -119,7 +118,6 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** The count of such samples in other threads. */
   #cutElsewhere = 0;
   #engine: Engine | undefined;
-  /** The filters that another thread sent. */
   readonly #sent: SentFilters | undefined;
 
   constructor(
@@ -159,7 +157,6 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     this.#left = options.limit ?? Infinity;
   }
 
-  /** Converts all records of the file. */
   async run(): Promise<Engine> {
     this.begin();
     const { unwind, jit, stitchLbr, inflate, progress, diagnostics } = this.#options;
@@ -184,7 +181,6 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     return this.#reader.isGoogleDialect ? GOOGLE_CODEC : CODEC;
   }
 
-  /** The name of a record type. */
   #typeName(type: number): string {
     const known = this.#codec.declaration(type)?.name;
     return known ?? USER_RECORD_NAMES[type] ?? `TYPE_${type}`;
@@ -225,7 +221,6 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     return this.#left <= 0;
   }
 
-  /** Writes the lines that wait for symbols. */
   async settle(): Promise<void> {
     if (this.#more?.waits !== true) return;
     const chosen = await this.#more.settle(this.out, this.#line, this.#write, this.#left);
@@ -283,7 +278,6 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     this.#left -= lines;
   }
 
-  /** Writes the line of a record. */
   #put(run: Run, row: number): void {
     const at = run.at(row);
     const start = intAt(run.start, row);
@@ -321,7 +315,6 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     if (out.length >= BLOCK && this.#more?.waits !== true) this.flush();
   }
 
-  /** Writes the buffered text. */
   flush(): void {
     const { out } = this;
     if (out.length === 0) return;
@@ -349,7 +342,6 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     return plan ?? null;
   }
 
-  /** Decodes a record and writes its line. */
   #writeDecoded(run: Run, row: number, bytes: Uint8Array): void {
     const { littleEndian } = this;
     const event = intAt(run.event, row);

@@ -24,9 +24,7 @@ export type FieldFormat = "u" | "d" | "x" | "#x" | "02x" | "text";
 
 /** Bytes with a record: `RecordBytes`, or memory that threads share. */
 export interface SourceBytes {
-  /** The bytes. */
   readonly bytes: Uint8Array;
-  /** A view of the bytes. */
   readonly view: DataView;
   /** The bytes as 32-bit words of the machine's byte order. */
   readonly words: Int32Array;
@@ -34,7 +32,6 @@ export interface SourceBytes {
 
 /** The record in `[start, end)` of some bytes. */
 export interface RecordSpan {
-  /** The bytes. */
   readonly source: SourceBytes;
   /** Offset of the record. */
   readonly start: number;
@@ -44,7 +41,6 @@ export interface RecordSpan {
 
 /** A literal followed by a field. */
 export interface FieldStep {
-  /** The literal. */
   readonly before: Piece;
   /** Format of the field; if missing, there is no field. */
   readonly format?: FieldFormat;
@@ -54,7 +50,6 @@ export interface FieldStep {
   readonly size: number;
 }
 
-/** Creates a step. */
 export function fieldStep(
   before: string,
   format?: FieldFormat,

@@ -29,7 +29,6 @@ function hex({ lo, hi }: Register): string {
   return half(hi) + half(lo);
 }
 
-/** Formats a number right-aligned. */
 function right(value: number, width: number): string {
   return String(value).padStart(width);
 }
@@ -190,7 +189,6 @@ export class IbsText {
       `CurCnt ${right(bits(hi, 0, 27), 9)}`;
   }
 
-  /** Source of the data. */
   #source(data2: Register): string {
     const { lo } = data2;
     const low = bits(lo, 0, 3);
@@ -202,7 +200,6 @@ export class IbsText {
       `RmtNode ${bits(lo, 4)}${name === "" ? "" : ` DataSrc ${source}=${name}`}`;
   }
 
-  /** Result of the memory access. */
   #access(data3: Register, isVoid: boolean): string {
     const { lo, hi } = data3;
     const flags = [

@@ -44,7 +44,6 @@ import type { FieldFormat, SourceBytes } from "./field_text.ts";
 export interface KernelTextContext {
   /** Id of the event in the record's trailer; all ones without one. */
   readonly id: bigint;
-  /** Name of the record's event. */
   readonly eventName: string;
   /** `read_format` of the record's event. */
   readonly readFormat: number;

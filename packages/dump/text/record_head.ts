@@ -30,7 +30,6 @@ interface HeadText {
 
 /** The record that is printed. The object is reused. */
 export interface PrintedRecord {
-  /** The bytes with the record. */
   source: SourceBytes;
   /** Offset of the record. */
   start: number;

@@ -1,10 +1,8 @@
 import { dumpRecordName } from "../records/perf_record_names.ts";
 
-/** Counts of dumped records. */
 export interface DumpCounts {
   /** Records by type. */
   readonly byType: ReadonlyMap<number, number>;
-  /** Names of the events, with their counts of samples. */
   readonly samples: readonly { readonly name: string; readonly count: number }[];
   /** Whether the file has AUX data. A note then says that its decoded events are not counted. */
   readonly hasAuxtrace: boolean;

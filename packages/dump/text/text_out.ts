@@ -7,7 +7,6 @@ const encoder = new TextEncoder();
 export class TextOut {
   /** View of the buffer. The next text is written at {@link TextOut.p}. */
   readonly view: DataView;
-  /** The buffer. */
   readonly bytes: Uint8Array;
   /** Bytes of text in the buffer. */
   p = 0;
@@ -31,12 +30,10 @@ export class TextOut {
     if (this.p >= this.#full) this.flush();
   }
 
-  /** Appends a text of any length. */
   text(text: string): void {
     this.add(encoder.encode(text));
   }
 
-  /** Appends encoded text of any length. */
   add(bytes: Uint8Array): void {
     this.reserve();
     if (bytes.length > this.bytes.length - this.p) {
@@ -47,7 +44,6 @@ export class TextOut {
     this.p += bytes.length;
   }
 
-  /** Writes out the buffered text. */
   flush(): void {
     if (this.p > 0) this.#write(this.bytes.subarray(0, this.p));
     this.p = 0;

@@ -356,7 +356,6 @@ class Copy {
     return false;
   }
 
-  /** Reads a HEADER_FEATURE record. */
   #takeFeature(batch: RecordBatch, i: number): void {
     const { bytes: buffer, view } = batch;
     const start = batch.start(i);

@@ -23,7 +23,6 @@ interface Since {
   readonly kernelType?: number;
   /** Highest record type of perf. */
   readonly userType?: number;
-  /** Highest feature. */
   readonly feature?: number;
 }
 
@@ -183,7 +182,6 @@ export class ForPerf implements Edit {
     );
   }
 
-  /** Returns an attr of a supported size. */
   #cut(whole: PerfEventAttr): PerfEventAttr {
     const { attrSize } = this.#known;
     const attr = this.chains === undefined

@@ -25,7 +25,6 @@ export class Pieces {
     else this.put(records);
   }
 
-  /** Writes the collected records. */
   async flush(): Promise<void> {
     const used = this.#used;
     this.#used = 0;

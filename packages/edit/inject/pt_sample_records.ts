@@ -89,7 +89,6 @@ const KINDS: readonly { readonly kind: number; readonly config: bigint; readonly
     { kind: SAMPLE.TRANSACTIONS, config: 1n, name: "transactions" },
   ];
 
-/** An event whose samples are made. */
 interface MadeEvent {
   readonly event: PerfEvent;
   readonly id: bigint;
@@ -280,7 +279,6 @@ export class PtSampleRecords implements Edit {
     };
   }
 
-  /** Writes a record for each row that is a sample of the events. */
   async #take(rows: PtSampleRows, write: (records: Uint8Array) => Promise<void>): Promise<void> {
     const { words, count } = rows;
     for (let row = 0; row < count; row++) {
@@ -361,7 +359,6 @@ export class PtSampleRecords implements Edit {
     this.#add(-1, hi < 0 ? KERNEL_MARK : USER_MARK);
   }
 
-  /** The branch of a sample of branches, as a branch stack. */
   #branch(words: Int32Array, at: number): void {
     this.#add(0, 1);
     this.#entry(
@@ -372,7 +369,6 @@ export class PtSampleRecords implements Edit {
     );
   }
 
-  /** The branch stack in the lists of a row. */
   #branches(lists: Int32Array, list: number): void {
     const from = list < 0 ? -1 : list + 1 + CHAIN_WORDS * (intAt(lists, list));
     const count = from < 0 ? 0 : intAt(lists, from);

@@ -298,7 +298,6 @@ export class SpeSamples implements Edit {
     if (size > 0) yield joined(block, size);
   }
 
-  /** Adds a packet to a record; returns whether it ends the record. */
   #addPacket(record: SpeRecord, { kind, index, hi, lo }: SpePacket): boolean {
     switch (kind) {
       case SPE_PACKET.TIMESTAMP:

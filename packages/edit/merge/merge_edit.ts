@@ -106,7 +106,6 @@ export class PartEdit implements Edit {
     return record;
   }
 
-  /** Returns the part of a payload to keep. */
   part(payload: Payload): PayloadPart | undefined {
     return this.#part.aux?.parts.get(payload.offset)?.part;
   }

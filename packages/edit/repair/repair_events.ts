@@ -86,7 +86,6 @@ function* framed(view: DataView, got: number, le: boolean): Generator<[number, n
   }
 }
 
-/** Returns the events of a pipe's EVENT_DESC. */
 function inStream(
   reader: PerfDataReader,
   bytes: Uint8Array,
@@ -101,7 +100,6 @@ function inStream(
   return undefined;
 }
 
-/** Returns the events of a file's EVENT_DESC. */
 async function inFile(reader: PerfDataReader): Promise<EventTable | undefined> {
   const section = reader.features.find(({ id }) => id === HEADER_EVENT_DESC)?.section;
   if (section === undefined) return undefined;

@@ -67,7 +67,6 @@ export class RepairHead implements Edit {
     return new RepairHead(reader, isMended, await hasFormats(reader), findings);
   }
 
-  /** Repairs the attrs. */
   head(whole: RecordingHead): RecordingHead {
     const { attrSize: _, ...withoutSize } = whole;
     const head: RecordingHead = this.#isMended ? withoutSize : whole;
@@ -130,7 +129,6 @@ export class RepairHead implements Edit {
   }
 }
 
-/** Whether the recording has valid TRACING_DATA. */
 async function hasFormats(reader: PerfDataReader): Promise<boolean> {
   let place: { offset: number; size: number } | undefined;
   if (reader.isPipe) {

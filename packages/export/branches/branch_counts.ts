@@ -228,7 +228,6 @@ export class BranchCounts implements Consumer, Shareable<BranchPart> {
   }
 }
 
-/** Cache slot of a branch and the next branch's place. */
 function slotOf(from: number, to: number, next: number): number {
   const mixed = Math.imul(from, 0x9e3779b1) ^ Math.imul(to, 0x85ebca6b) ^
     Math.imul(next, 0xc2b2ae35);

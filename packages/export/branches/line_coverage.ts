@@ -135,7 +135,6 @@ export function lineCoverage(
   return { files, withLine: executed.size === 0 ? 0 : Math.min(1, withLine / executed.size) };
 }
 
-/** Number of executions of each instruction. */
 function executions(
   ranges: ReturnType<typeof straightRanges>,
   steps: CodeSteps,

@@ -200,7 +200,6 @@ class Functions {
     return this.#ofName.get(this.#own(range) ?? "") ?? [];
   }
 
-  /** The range that begins at an address. */
   rangeAt(address: number): { readonly name: string; readonly isOnly: boolean } | undefined {
     const range = this.#at.get(address);
     const name = range === undefined ? undefined : this.#own(range);
@@ -303,7 +302,6 @@ class Builder {
     return named;
   }
 
-  /** Counts calls: branches to the start of a function. */
   addBranches(branches: BinaryBranches["branches"], symbols: ElfFile): void {
     const calls: { readonly from: number; readonly name: string; readonly count: number }[] = [];
     const unsure = new Map<number, string[]>();

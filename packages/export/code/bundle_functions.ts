@@ -81,7 +81,6 @@ export async function bundleFunctions(
   return { functions, missing, lines };
 }
 
-/** The functions at addresses, by start. */
 async function functionsAt(
   symbols: ObjectSymbols,
   addresses: Float64Array,

@@ -76,7 +76,6 @@ export interface CodeOptions {
  * it again.
  */
 interface Piece {
-  /** Address in the object. */
   readonly start: number;
   readonly size: number;
   readonly self: AnnotatedCount;

@@ -171,7 +171,6 @@ function onlyOf(recordings: readonly DiffRecording[]): string {
   return names.size === 0 ? "" : `, only of ${[...names].sort().join(", ")}`;
 }
 
-/** Counts of a recording. */
 interface Counted {
   readonly samples: number;
   readonly period: number;
@@ -287,12 +286,10 @@ class Side {
     );
   }
 
-  /** The keys of all recordings, repeated for each recording that has them. */
   keys(): string[] {
     return this.recordings.flatMap((one) => [...one.keys.keys()]);
   }
 
-  /** Sums of a key over the recordings. */
   sumsOf(key: string): DiffSide {
     let [samples, period] = [0, 0];
     for (const one of this.recordings) {
@@ -325,7 +322,6 @@ class Side {
   }
 }
 
-/** Both sides of a key. */
 interface KeySides extends Pick<DiffRow, "before" | "after"> {
   readonly key: string;
 }
@@ -360,7 +356,6 @@ function repeatedChange(base: Side, now: Side, key: string | undefined, part: nu
   );
 }
 
-/** The change of the total. */
 function wholeChange(base: Side, now: Side, isRepeated: boolean): DiffChange {
   if (isRepeated) return repeatedChange(base, now, undefined, 1);
   const counts = countsOf(base, now, base.whole, now.whole);
@@ -447,7 +442,6 @@ function spreadsOf(
   return found;
 }
 
-/** Changes as rows, by descending change. */
 function rowsOf(changes: readonly Change[], notes: Notes, isPath: boolean): DiffRow[] {
   return changes.map(({ key, ...change }): DiffRow => {
     const { name, object, path } = parts(key);

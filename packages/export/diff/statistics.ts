@@ -305,7 +305,6 @@ export function welch(
   };
 }
 
-/** Mean and squared standard error. */
 function moments(values: readonly number[]): { readonly mean: number; readonly error: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);

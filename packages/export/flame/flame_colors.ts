@@ -19,7 +19,6 @@ const HUES = [
   "#b9c97a",
 ];
 
-/** The color of the kernel. */
 const KERNEL_COLOR = "#e8b04f";
 
 /** Colors by kind, with their labels. */

@@ -125,7 +125,6 @@ function oneLine(text: string): string {
   return text.replace(/[\x00-\x1f\x7f]/g, " ");
 }
 
-/** Rows grouped by the value of a column. */
 function rowsBy(column: Int32Array, count: number): number[][] {
   const rows: number[][] = Array.from({ length: count }, () => []);
   for (let row = 0; row < column.length; row++) rows[intAt(column, row)]?.push(row);

@@ -195,7 +195,6 @@ function met(numbers: Int32Array, list: number[], thing: number): number {
   return numbers[thing] ||= list.push(thing);
 }
 
-/** Appends a field of packed numbers. */
 function packed(bytes: MessageBytes, field: number, numbers: readonly number[]): void {
   if (numbers.length === 0) return;
   const message = bytes.open(field);

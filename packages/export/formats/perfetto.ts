@@ -92,7 +92,6 @@ export function* perfetto(
   yield bytes.take();
 }
 
-/** Writes the names of processes and threads. */
 function putThreads(bytes: MessageBytes, { threads }: Profile, time: number | bigint): void {
   const packet = bytes.open(PACKET);
   const tree = bytes.open(TRACE_PACKET.PROCESS_TREE);

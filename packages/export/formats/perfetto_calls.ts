@@ -30,11 +30,9 @@ interface Sequence {
   readonly number: number;
   /** Id of each place's name in the sequence, or 0. */
   names: Int32Array;
-  /** Number of names. */
   named: number;
   /** Time of the last packet in ns. */
   time: number;
-  /** Number of open slices. */
   open: number;
 }
 
@@ -240,12 +238,10 @@ export class PerfettoCalls implements CallWriter {
   }
 }
 
-/** Id of the track of a sequence. */
 function trackOf(sequence: number): number {
   return 2 * sequence;
 }
 
-/** Id of the track of a process. */
 function processTrackOf(pid: number): number {
   return 2 * pid + 3;
 }

@@ -97,7 +97,6 @@ interface SpeedscopeFrame {
   line: number;
 }
 
-/** The frames: one per function. */
 function framesOf(profile: Profile): SpeedscopeFrame[] {
   const { functions, frames } = profile;
   const all = functions.name.map((_, number): SpeedscopeFrame => ({

@@ -86,7 +86,6 @@ export function slicedProfile(data: FlameData, side: number): ViewProfile {
   };
 }
 
-/** The line of each function's heaviest box. */
 function heaviestLines(
   { names, parent, item, rows, file, line }: FlameData,
 ): { readonly file: Int32Array; readonly line: Int32Array } {

@@ -205,7 +205,6 @@ export function inDepthFirstOrder(
   return { rows: { parent, item, end: ends(parent) }, number };
 }
 
-/** The end of each row's callees. */
 function ends(parent: Int32Array): Int32Array {
   const end = Int32Array.from(parent, (_, row) => row + 1);
   for (let row = parent.length - 1; row >= 0; row--) {

@@ -98,7 +98,6 @@ interface EventShape {
   thread: number;
 }
 
-/** The text of a thread. */
 interface ThreadText {
   readonly comm: number;
   readonly pid: number;
@@ -119,7 +118,6 @@ export class ScriptWriter {
   /** Position at which {@linkcode ScriptWriter.until} continues. */
   #nextBlock = 0;
   #nextRow = 0;
-  /** Number of that sample. */
   #nextSample = 0;
   readonly #added: AddedText | undefined;
   readonly #keep: ScriptOptions["keep"];

@@ -22,7 +22,6 @@ const PLAIN: ReadonlySet<number> = new Set([
 
 /** An instruction in a piece of code. */
 interface Insn {
-  /** Distance from the start. */
   readonly at: number;
   /** Length in bytes; 0 if it is invalid. */
   readonly length: number;
@@ -31,7 +30,6 @@ interface Insn {
   readonly isBranch: boolean;
 }
 
-/** A recorded branch. */
 export interface RecordedBranch {
   /** Exact addresses; upper halves are signed. */
   readonly from: number;
@@ -49,19 +47,16 @@ export interface RecordedBranch {
 export interface BlockPlaces {
   /** The object of a place; `undefined` if it is unmapped. */
   object(place: number): SymbolObject | undefined;
-  /** The address of a place in its object. */
   address(place: number): number;
   /**
    * Time of a place's first occurrence in ns, for JIT-compiled code whose object has no version.
    */
   time?(place: number): number;
-  /** Range of the function at a place, as addresses in the object. */
   functionRange(place: number): { readonly start: number; readonly end: number } | undefined;
   /** Writes the name of the function at a place. */
   putSymbol(text: ByteText, place: number): void;
 }
 
-/** The places of an engine. */
 export function recordedPlaces({ places }: Engine, names: ScriptPlaces): BlockPlaces {
   return {
     object: (place) => places.objects[places.object(place)],

@@ -37,7 +37,6 @@ export class ScriptExtras {
   #bytes: Uint8Array = new Uint8Array(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /** Prepares the fields of an event. */
   constructor(
     event: PerfEvent,
     fields: ReadonlySet<ScriptField>,
@@ -83,7 +82,6 @@ export class ScriptExtras {
     return this.#fields.locate(view, at, at + size, this.#le);
   }
 
-  /** Writes the text of a tracepoint. */
   trace(text: ByteText): void {
     const { raw, rawSize } = this.#fields;
     if (!this.#has.trace || raw < 0) return;

@@ -183,7 +183,6 @@ export function parseFields(text: string): FieldWish {
   return wish ?? NO_CHANGE;
 }
 
-/** Parses one list. An empty list has no fields. */
 function parseList(text: string): FieldWish {
   const add = new Set<ScriptField>();
   const remove = new Set<ScriptField>();

@@ -23,7 +23,6 @@ export class FrameLines {
   /** Text after an unmapped address, with the end of the line. */
   readonly #unknown: Piece;
 
-  /** Creates an empty cache. */
   constructor(places: ScriptPlaces, fields: FrameFields) {
     this.#places = places;
     this.#fields = fields;

@@ -161,7 +161,6 @@ export function ipFlagsText(flags: number): string {
   return text;
 }
 
-/** Formats the data of an event. */
 function eventData({ words, lists }: PtSampleRows, row: number): string {
   let list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
   if (list < 0) return "";
@@ -440,7 +439,6 @@ export class PtScriptWriter {
     text.pooled(this.#prefix, 0);
   }
 
-  /** Formats the start of a line. */
   #prefixText(has: Has, pid: number): string {
     const [tid, cpu, comm] = [this.#tid, this.#cpu, this.#comm];
     let text = "";

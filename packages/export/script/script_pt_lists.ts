@@ -22,7 +22,6 @@ export class PtListText {
   readonly #putEnd: (text: ByteText, place: number) => void;
   readonly #blocks: BranchBlocks | undefined;
 
-  /** Prepares the fields of an event. */
   constructor(
     code: PtCode,
     names: PtNames,
@@ -76,7 +75,6 @@ export class PtListText {
     text.byte(0x0a);
   }
 
-  /** Writes the branch stack of a row. */
   branches(text: ByteText, { words, lists }: PtSampleRows, row: number): void {
     const list = words[row * SAMPLE_WORDS + SAMPLE_WORD.LISTS] as number;
     if (list >= 0) this.branchStack(text, lists, list);

@@ -314,7 +314,6 @@ export class ScriptRows implements Consumer {
     (this.#placeCounts[place] as number) += count;
   }
 
-  /** The block with room for the next row. */
   #block(): RowBlock {
     let block = this.blocks.at(-1);
     if (block === undefined || block.count === ROWS) {

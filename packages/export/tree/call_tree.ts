@@ -143,7 +143,6 @@ function totals({ samples, period }: { samples: number; period: number }) {
   return { totalSamples: samples, totalPeriod: period };
 }
 
-/** Sums up an event's samples by root and stack of functions. */
 function sumStacks(
   { samples, stacks: { parent } }: Profile,
   stacks: FrameStacks,
@@ -276,7 +275,6 @@ class ItemNames {
   }
 }
 
-/** Nodes with their own samples. */
 class TreeSums {
   readonly #nodes = new NodeTable();
   readonly #samples = new FloatColumn();

@@ -208,7 +208,6 @@ function pathText(names: readonly string[]): string {
   return parts.join(" → ");
 }
 
-/** Display name of a node. */
 function shownName({ names, unverified, item }: CallTree, node: number): string {
   const of = intAt(item, node);
   const name = names[of] ?? "";

@@ -22,7 +22,6 @@ export interface TablesHost {
   reportDamage(message: string, place: ErrorPlace): void;
 }
 
-/** A range of bytes in the file. */
 export interface Range {
   readonly offset: number;
   readonly size: number;

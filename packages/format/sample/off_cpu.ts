@@ -95,7 +95,6 @@ export class OffCpuFields extends SampleFields {
     return this.isMeant || !this.isNamed;
   }
 
-  /** Uses the values of the enclosing sample. */
   #useOuterSample(view: DataView, start: number, littleEndian: boolean): void {
     const { sampleType, pid, period, ip } = this.#layout;
     this.pid = pid < 0 ? -1 : view.getInt32(start + pid, littleEndian);
@@ -109,7 +108,6 @@ export class OffCpuFields extends SampleFields {
     }
   }
 
-  /** Reads the off-CPU sample in the raw data; returns whether it is one. */
   #interpret(view: DataView, start: number, littleEndian: boolean): boolean {
     const { raw, rawSize } = this;
     const highAt = littleEndian ? 4 : 0;

@@ -108,7 +108,6 @@ export function extensible<const F extends Fields>(
   };
 }
 
-/** Returns the value that all-zero bytes decode to. */
 function zeroOf<T>(codec: Codec<T> & { readonly size: number }, context: StructContext): T {
   return codec.decode(new ByteReader(new Uint8Array(codec.size), { context }), NO_SCOPE);
 }

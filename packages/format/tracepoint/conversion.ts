@@ -14,7 +14,6 @@ export interface Conversion {
   readonly letter: string;
   /** The letters after `%p`: `S`, `I4`, `ISpc`, `M`, `Ub`, `h`. */
   readonly pointer: string;
-  /** Bits of the value. */
   readonly bits: 8 | 16 | 32 | 64;
   /** `-` */
   readonly left: boolean;

@@ -11,7 +11,6 @@ export type NumberOf = (data: TraceData) => bigint;
 export interface Span {
   /** Offset of the first byte. */
   readonly offset: number;
-  /** Number of bytes. */
   readonly size: number;
 }
 

@@ -61,7 +61,6 @@ interface Field {
   readonly format: number;
   /** `no`, `recorded` for a length before the elements, or the length. */
   readonly length: "no" | "recorded" | number;
-  /** Fields of a group. */
   readonly fields: readonly Field[];
 }
 

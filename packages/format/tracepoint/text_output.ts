@@ -65,7 +65,6 @@ export class TextOutput {
     if (this.#room(24)) this.length = putSigned64(this.#view, this.length, hi, lo);
   }
 
-  /** Appends a number in hexadecimal. */
   hex(hi: number, lo: number): void {
     if (this.#room(24)) this.length = putHex(this.#view, this.length, hi, lo);
   }

@@ -83,7 +83,6 @@ export class Tokens {
     return [this.#at, this.kind, this.text];
   }
 
-  /** Returns to a saved position. */
   back([at, kind, text]: readonly [number, TokenKind, string]): void {
     this.#at = at;
     this.#set(kind, text);

@@ -4,7 +4,6 @@ export class TraceData {
   readonly longSize: number;
   /** Byte order of the recorded kernel. */
   readonly littleEndian: boolean;
-  /** The bytes that contain the data. */
   bytes: Uint8Array = new Uint8Array(0);
   /** Index of the data's first byte. */
   start: number = 0;

@@ -25,7 +25,6 @@ export function bitsAt(view: DataView, start: number, at: number, bits: number):
 export interface FseTable {
   /** Number of bits of a state. */
   readonly log: number;
-  /** One cell for each state. */
   readonly cells: Int32Array;
 }
 
@@ -125,7 +124,6 @@ export function readFseTable(
 export interface HuffmanTable {
   /** Number of bits of a prefix. */
   readonly log: number;
-  /** One cell for each prefix. */
   readonly cells: Uint16Array;
 }
 

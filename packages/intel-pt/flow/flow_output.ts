@@ -40,7 +40,6 @@ const ROOM = 32;
 interface PsbPlus {
   /** Offset of the PSB in the bytes that were fed. */
   offset: number;
-  /** Whether it has a FUP. */
   hasIp: boolean;
   /** Address of the FUP, bits 31:0. */
   low: number;

@@ -25,7 +25,6 @@ export const Scan = {
   LEAVE: 3,
 } as const;
 
-/** One of the numbers of {@linkcode Scan}. */
 export type Scan = typeof Scan[keyof typeof Scan];
 
 /** Number of calls that the processor remembers (SDM, "Indirect Transfer Compression for Returns"). */
@@ -67,7 +66,6 @@ class ReturnStack {
     return true;
   }
 
-  /** Removes all calls. */
   clear(): void {
     this.#depth = 0;
   }
@@ -86,7 +84,6 @@ class ReturnStack {
 export class Walker {
   /** Output: entries of {@linkcode FlowDecoder.entries}. */
   out: Int32Array = new Int32Array(4096);
-  /** Number of entries. */
   outCount = 0;
   /** The block to be executed next, or -1 if `low` and `high` have the address. */
   cur: number = -1;
@@ -96,7 +93,6 @@ export class Walker {
   high = 0;
   /** Width of the code. */
   mode: InsnMode = 64;
-  /** Code of the thread. */
   space: CodeSpace;
   /** The calls for compressed returns. */
   readonly stack: ReturnStack = new ReturnStack();
@@ -488,7 +484,6 @@ export class Walker {
     }
   }
 
-  /** Outputs a single block. */
   private putBlock(block: number): void {
     this.put(this.paths.of(this.space, block, PathTable.ALONE));
   }
@@ -496,7 +491,6 @@ export class Walker {
 
 /** Follows no code, for `quick`: packets have the address of execution. */
 export class HopWalker extends Walker {
-  /** Counts the branches. */
   override tnt(lead: number): number {
     this.branches += 31 - Math.clz32(lead);
     return 0;

@@ -2,7 +2,6 @@ import { PacketKind } from "../packets/packet_kind.ts";
 
 /** A bit field of a packet's payload, or of another number of {@linkcode PacketDecoder}. */
 export interface PacketField {
-  /** The number that contains the field. */
   readonly of: "payload" | "count" | "size" | "ip";
   /** Number of the lowest bit. */
   readonly from: number;

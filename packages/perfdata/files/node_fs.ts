@@ -12,15 +12,12 @@ export interface NodeFs {
   readSync(fd: number, into: Uint8Array, offset: number, length: number, position: number): number;
   /** Writes at a position. Returns the number of bytes, which may be less than `length`. */
   writeSync(fd: number, from: Uint8Array, offset: number, length: number, position: number): number;
-  /** Closes a file. */
   closeSync(fd: number): void;
   /** File status. Follows symbolic links. */
   statSync(path: FilePath): Stats;
   /** File status of the path itself, even if it is a symbolic link. */
   lstatSync(path: FilePath): Stats;
-  /** Lists a directory. */
   readdirSync(path: FilePath): string[];
-  /** Reads a whole file. */
   readFileSync(path: string): Uint8Array;
 }
 
@@ -30,9 +27,7 @@ export interface Stats {
   readonly size: number;
   /** User id of the owner. */
   readonly uid: number;
-  /** Whether it is a regular file. */
   isFile(): boolean;
-  /** Whether it is a directory. */
   isDirectory(): boolean;
 }
 

@@ -15,7 +15,6 @@ export class AccessSamples {
   readonly #le: boolean;
   readonly #fields: (SampleFields | undefined)[] = [];
 
-  /** Prepares for the samples of these events. */
   constructor(events: readonly PerfEvent[], littleEndian: boolean) {
     this.#events = events;
     this.#le = littleEndian;

@@ -164,7 +164,6 @@ function withStates(
   return { ...shown, notes: intervalLines(intervals) };
 }
 
-/** The objects of an engine's places. */
 export function objectsOf({ places }: Engine): Profile["objects"] {
   return places.objects.map(({ path, buildId }, number) => ({
     name: shortName(places.mapped[number] ?? { name: path, kernel: false }),

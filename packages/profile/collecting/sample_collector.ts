@@ -468,7 +468,6 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     );
   }
 
-  /** Counts a period that a thread spent in a state. */
   #spent(interval: ThreadInterval, state: number, from: number, to: number): void {
     const comms = this.#comms;
     const { comm, pid, tid, cpu, stack, place, isStandIn } = interval;

@@ -23,7 +23,6 @@ export class FrameTable {
    */
   readonly #inFile = new NodeTable();
   readonly #atLine = new NodeTable();
-  /** Frame of each line in {@linkcode FrameTable.#atLine}. */
   readonly #lineFrames = new IntColumn();
   #lastSymbol = -1;
   #lastObject = -1;

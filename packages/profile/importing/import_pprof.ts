@@ -47,7 +47,6 @@ interface EventValues {
   readonly period: number;
 }
 
-/** Converts types of values to events. */
 export function valueEvents(
   types: readonly { readonly type: string; readonly unit: string }[],
 ): { readonly events: ProfileEvent[]; readonly values: EventValues[] } {
@@ -210,7 +209,6 @@ class PprofReader {
     }
   }
 
-  /** Adds the place of a location. */
   #place(builder: ProfileBuilder, id: string, offset: number): number {
     const part = this.#locations.get(id);
     if (part === undefined) throw new PerfDataError(`pprof: no location ${id}`, { offset });
@@ -236,7 +234,6 @@ class PprofReader {
     return place;
   }
 
-  /** The object of a mapping. */
   #object(builder: ProfileBuilder, id: string): PprofObject {
     const known = this.#objects.get(id);
     if (known !== undefined) return known;
@@ -288,7 +285,6 @@ class PprofReader {
     return path.slice(path.lastIndexOf("/") + 1) || "[unnamed]";
   }
 
-  /** The id in a message. */
   #id({ start, end }: Part, field: number): string {
     const reader = new MessageReader(this.#bytes, start, end);
     let id = "0";
@@ -296,7 +292,6 @@ class PprofReader {
     return id;
   }
 
-  /** The numbers in a message, by field. */
   #numbers({ start, end }: Part): Map<number, number> {
     const reader = new MessageReader(this.#bytes, start, end);
     const numbers = new Map<number, number>();
@@ -318,7 +313,6 @@ class PprofReader {
   }
 }
 
-/** The number of a field as a unique text. */
 function key({ high, low, number }: MessageReader): string {
   return high < 0x20_0000 ? String(number) : `${high}:${low}`;
 }

@@ -62,7 +62,6 @@ export function objectOf(path: string, buildId = ""): ImportedObject {
 
 /** Events by name, in order of appearance. */
 export class ImportedEvents {
-  /** The events. */
   readonly list: ProfileEvent[] = [];
   readonly #numbers = new Map<string, number>();
 
@@ -83,7 +82,6 @@ export class ImportedTrust {
   #named = 0;
   #callers = 0;
 
-  /** Adds samples. */
   add(count: number, isNamed: boolean, hasCallers: boolean): void {
     this.#samples += count;
     if (isNamed) this.#named += count;

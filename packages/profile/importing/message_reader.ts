@@ -12,7 +12,6 @@ const NUMBER_BITS = 64;
  * it.
  */
 export class MessageReader {
-  /** Number of the field. */
   field = 0;
   /** Whether the field is a number; otherwise it is a text, a message or packed numbers. */
   isNumber = false;

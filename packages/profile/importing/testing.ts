@@ -2,7 +2,6 @@
 import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
 import { functionName, type Profile } from "../columns/profile.ts";
 
-/** A text as a source. */
 export function textSource(text: string): RandomAccessSource {
   return bytesSource(new TextEncoder().encode(text));
 }

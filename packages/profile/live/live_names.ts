@@ -35,12 +35,10 @@ export class LiveNames {
     return new PlaceLookUps(this.#places, resolver, (found) => names.add(found));
   }
 
-  /** Looks up the new places. */
   async next(): Promise<void> {
     await this.#lookUps.next();
   }
 
-  /** Looks up all places again, with another resolver. */
   async again(resolver: SymbolResolver): Promise<void> {
     this.#lookUps.close();
     this.#lookUps = this.#begin(resolver);

@@ -143,7 +143,6 @@ function emptyColumns(): LiveColumns {
   };
 }
 
-/** The columns, each converted. */
 function mapped(
   { stack, event, thread, cpu, count, period, time }: LiveColumns,
   ints: (column: Int32Array) => Int32Array,

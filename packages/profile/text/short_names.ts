@@ -136,7 +136,6 @@ function byNumber(
   });
 }
 
-/** Length of the common prefix of all texts. */
 function commonLength(texts: readonly string[]): number {
   const [first = "", ...others] = texts;
   let length = first.length;
@@ -180,7 +179,6 @@ interface Gaps {
   readonly inner: readonly string[];
 }
 
-/** The name with gaps for all text in brackets. */
 function withGaps(name: string, brackets: Brackets): string {
   return gapsOf(name, brackets).around.join(GAP);
 }

@@ -239,7 +239,6 @@ const TRANSFORM_WORDS = {
   only: "level",
 } as const;
 
-/** The word of a transform. */
 type TransformWord = keyof typeof TRANSFORM_WORDS;
 
 /**

@@ -74,7 +74,6 @@ export class CallBlocks {
     return this.#paths as PathTable;
   }
 
-  /** Number of places. */
   get places(): number {
     return this.#code.places.count;
   }
@@ -116,7 +115,6 @@ export class CallBlocks {
     return this.#pathKind[path] = kind;
   }
 
-  /** Marks a place as executed. */
   meet(place: number): void {
     if (place >= this.met.length) this.met = enlarge(this.met, place + 1);
     this.met[place] = 1;
@@ -129,7 +127,6 @@ export class CallBlocks {
     return place;
   }
 
-  /** The place of a block. */
   placeOf(code: ThreadCode, block: number): number {
     const known = this.place[block] as number;
     if (known >= 0) return known;
@@ -161,7 +158,6 @@ export class CallBlocks {
     return this.#sites.get(addressFromHalves(high, low));
   }
 
-  /** The return address of a call. */
   addressOfSite(site: number): number {
     return this.#siteAddress[site] as number;
   }

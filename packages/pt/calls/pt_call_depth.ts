@@ -31,13 +31,11 @@ export class CallDepth {
     return this.#pushed;
   }
 
-  /** Forgets all calls. */
   clear(): void {
     this.count = 0;
     this.#last = 0;
   }
 
-  /** Sets the place to which the innermost call returns. */
   setPlace(place: number): void {
     this.place[this.count - 1] = place;
   }

@@ -24,7 +24,6 @@ const HANDED_OVER = 3;
 export class EndedCall {
   /** {@linkcode CALL_END}. */
   kind: number;
-  /** The called place. */
   place: number;
   /** Start time in ns; -1 if unknown. */
   since: number = -1;
@@ -50,9 +49,7 @@ export class EndedCall {
 
 /** Outputs of {@linkcode CallLog}, and the time filter. */
 export interface CallCounting {
-  /** The rows of places. */
   readonly rows: CallRows;
-  /** Receives the calls. */
   readonly latency: LatencyTable;
   /** Start of the time filter in ns. */
   readonly from: number;
@@ -83,7 +80,6 @@ export class CallLog {
   readonly #opened: number[] = [];
   readonly #tids: number[] = [];
 
-  /** Starts empty. */
   constructor(counting: CallCounting) {
     this.#counting = counting;
   }
@@ -94,14 +90,12 @@ export class CallLog {
     return this.#tids.push(tid) - 1;
   }
 
-  /** Adds a call of a place. */
   call(thread: number, place: number): void {
     const row = this.#count === 0 ? this.#counting.rows.of(place) : undefined;
     if (row === undefined) this.#add(CALL, thread, place);
     else this.#begin(row, thread);
   }
 
-  /** Adds the end of the innermost call of a place. */
   end(thread: number, ended: EndedCall): void {
     const row = this.#count === 0 ? this.#counting.rows.of(ended.place) : undefined;
     if (row !== undefined) return this.#finish(row, thread, ended);
@@ -118,7 +112,6 @@ export class CallLog {
     else this.#add(HANDED_OVER, thread, number);
   }
 
-  /** Whether a call of a row is open in a thread. */
   isOpen(thread: number, row: number): boolean {
     return ((this.#open[thread] as Int32Array)[row] ?? 0) > 0;
   }

@@ -139,7 +139,6 @@ export class CallOpReader {
     this.#words = words;
   }
 
-  /** Advances to the next operation; returns whether there is one. */
   next(): boolean {
     return (this.#at += WORDS) < this.#words.length;
   }
@@ -207,7 +206,6 @@ export class OwnSums {
   #touched = new Uint8Array(64);
   readonly #rows: number[] = [];
 
-  /** Adds to a row. */
   addOwn(row: number, time: number, insns: number): void {
     if (row >= this.#time.length) {
       this.#time = enlarge(this.#time, row + 1);

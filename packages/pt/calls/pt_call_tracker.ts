@@ -13,11 +13,9 @@ export const MAX_DEPTH: number = 1 << 16;
 
 /** Outputs of following calls, and the tables for it. */
 export interface CallOutputs {
-  /** Properties of blocks. */
   readonly blocks: CallBlocks;
   /** Counts calls into `latency` if there are no `events`. */
   readonly log: CallLog;
-  /** Durations of calls. */
   readonly latency: LatencyTable;
   /** Receives single calls. */
   readonly events: CallEvents | undefined;
@@ -66,7 +64,6 @@ export class CallTracker {
     this.#counts = counts;
   }
 
-  /** Stores the end of a block. */
   pend(block: number): void {
     const { end, blocks } = this.#out.blocks;
     const stack = this.#stack;
@@ -111,7 +108,6 @@ export class CallTracker {
     }
   }
 
-  /** Applies a return to an address. */
   returnTo(low: number, high: number): void {
     const frames = this.#stack.returnsTo(low, high);
     if (frames > 0) this.#popFrames(frames);

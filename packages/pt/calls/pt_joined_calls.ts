@@ -63,7 +63,6 @@ export interface JoinedCalls {
 
 /** Receivers of {@linkcode PartJoiner}. */
 export interface JoiningCalls {
-  /** Outputs for calls. */
   readonly out: CallOutputs;
   /** Follows the open calls. */
   readonly tracker: CallTracker;
@@ -75,7 +74,6 @@ export interface JoiningCalls {
 export interface PartNumbers {
   /** Places here, by places of the part. */
   readonly placeOf: Int32Array;
-  /** Rows here, by rows of the part. */
   readonly rowOf: ReadonlyMap<number, number>;
   /** Receives the innermost node of the tree at each operation SUMS. */
   readonly roots: Map<number, number>;

@@ -6,13 +6,9 @@ import type { PlaceSums } from "./pt_place_sums.ts";
 
 /** The paths of a decoder, and the places of their blocks: see `CallBlocks`. */
 export interface PathBlocks {
-  /** The place of each block. */
   readonly place: Int32Array;
-  /** Number of places. */
   readonly places: number;
-  /** The blocks of each path, and its instructions. */
   readonly paths: Pick<PathTable, "start" | "blocks" | "insns">;
-  /** The instructions of each block. */
   readonly blocks: Pick<BlockCache, "insns">;
 }
 
@@ -61,17 +57,14 @@ export class OpenPaths {
   /** Instructions of the tree's nodes. */
   readonly #nodes = new Tally();
 
-  /** Makes room for this many paths. */
   room(paths: number): void {
     this.#paths.room(paths);
   }
 
-  /** Adds an executed path. */
   add(path: number): void {
     this.#paths.add(path, 1);
   }
 
-  /** Adds instructions of a node. */
   addToNode(node: number, insns: number): void {
     this.#nodes.room(node + 1);
     this.#nodes.add(node, insns);

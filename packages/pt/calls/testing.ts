@@ -55,7 +55,6 @@ export function callText(
   ].join(" ");
 }
 
-/** A line for each call and return. */
 export async function callLines(
   recording: Small,
   options: CallLinesOptions = {},

@@ -65,7 +65,6 @@ export class CodeMemory {
     this.add(images);
   }
 
-  /** Adds images. */
   add(images: readonly MemoryImage[]): void {
     for (const image of images) {
       const low = Number(BigInt.asIntN(32, image.address));

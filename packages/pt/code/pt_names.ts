@@ -266,7 +266,6 @@ export function missingCode({ missing }: PtCode): string {
   return [...missing].map(([path, why]) => `${path}: ${why}`).sort().join(", ");
 }
 
-/** An address in an object as hexadecimal digits. */
 function hex(address: number): string {
   return BigInt.asUintN(64, BigInt(address)).toString(16);
 }

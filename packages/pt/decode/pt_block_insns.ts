@@ -8,9 +8,7 @@ export interface BlockInsns {
   readonly low: Int32Array;
   /** Addresses, bits 63:32. */
   readonly high: Int32Array;
-  /** Places. */
   readonly place: Int32Array;
-  /** Numbers of texts. */
   readonly text: Int32Array;
 }
 
@@ -54,7 +52,6 @@ export class InsnTable {
     this.#places.fill(0);
   }
 
-  /** All instructions of a block. */
   of(code: ThreadCode, blocks: BlockCache, block: number): BlockInsns {
     return this.#insns[block] ??= this.#list(code, blocks, block, 0);
   }
@@ -87,7 +84,6 @@ export class InsnTable {
     return this.#ends[end + END_WORD.TEXT] as number;
   }
 
-  /** The place of the start of a block. */
   place(code: ThreadCode, blocks: BlockCache, block: number): number {
     const known = block < this.#places.length ? this.#places[block] as number : 0;
     if (known !== 0) return known - 2;

@@ -2,7 +2,6 @@ import { BRANCH_WORDS } from "../samples/pt_sample_rows.ts";
 
 /** The last branches of a thread, as perf records them for `--itrace=l`. */
 export class BranchRing {
-  /** Number of branches. */
   count = 0;
   readonly #size: number;
   readonly #words: Int32Array;
@@ -15,7 +14,6 @@ export class BranchRing {
     this.#words = new Int32Array(size * BRANCH_WORDS);
   }
 
-  /** Forgets all branches. */
   clear(): void {
     this.count = 0;
     this.#at = 0;
@@ -28,7 +26,6 @@ export class BranchRing {
     return this.#at * BRANCH_WORDS;
   }
 
-  /** The words. */
   get words(): Int32Array {
     return this.#words;
   }

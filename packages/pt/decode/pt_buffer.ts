@@ -13,7 +13,6 @@ import type { PtTrace } from "../code/pt_trace.ts";
 
 /** Common inputs of the buffers of a recording. */
 export interface BufferSurroundings {
-  /** The recording. */
   readonly trace: PtTrace;
   /** Receives the result. */
   readonly sink: PtSink;
@@ -26,7 +25,6 @@ export interface BufferSurroundings {
   readonly leftAt?: LeftAt | undefined;
 }
 
-/** Options of {@linkcode DecodedBuffer}. */
 export interface BufferOptions extends Pick<DecodePtOptions, "slice" | "quick" | "to"> {
   /** Place to begin at, and its offset in the stream; the beginning of the stream by default. */
   readonly at?: StreamPlace & { readonly offset: number };
@@ -70,7 +68,6 @@ export class DecodedBuffer implements PtBuffer {
   #enables = 0;
   /** Number of starts of tracing when the running thread was last unsure. */
   #unsureEnables = -1;
-  /** Number of the next exec. */
   #exec = 0;
   /** Whether it waits for other buffers before a TIP.PGE. */
   #isHeld = false;
@@ -154,7 +151,6 @@ export class DecodedBuffer implements PtBuffer {
     return this.flow.clock.cycles;
   }
 
-  /** Figures. */
   get counts(): PtCounts {
     const { flow, unsureInsns } = this;
     return { ...flow.counts, branches: flow.branches, unsureThread: unsureInsns };

@@ -15,7 +15,6 @@ export function usesPacket(kind: number): boolean {
   return isBranch(kind) && kind !== InsnKind.JMP && kind !== InsnKind.CALL;
 }
 
-/** Whether an instruction of this kind is a branch. */
 export function isBranch(kind: number): boolean {
   return kind !== InsnKind.OTHER && kind < InsnKind.PTWRITE;
 }

@@ -10,7 +10,6 @@ const CHUNK = 1 << 16;
 /** Maximum distance from a PSB to its PSBEND: PSB+ has at most one packet of each kind. */
 const PSB_PLUS = 256;
 
-/** A PSB with a time. */
 interface TimedPsb {
   /** Offset of the PSB in bytes in its CPU's trace; bytes that two buffers share count once. */
   readonly at: number;
@@ -43,9 +42,7 @@ export interface PtCut {
   readonly begin: StreamPlace & { readonly offset: number };
 }
 
-/** The position of a piece in a stream. */
 interface Placed {
-  /** Number of the piece. */
   readonly piece: number;
   /** Offset of its start in the stream. */
   readonly start: number;

@@ -40,7 +40,6 @@ export function hasSparseTurns({ aux, sideband }: PtTrace): boolean {
     );
 }
 
-/** An address. */
 interface Address {
   readonly low: number;
   readonly high: number;

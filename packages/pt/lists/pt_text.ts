@@ -124,7 +124,6 @@ function isAtRow(rows: FlowRows, i: number, other: number): boolean {
     rows.cpu[i] === rows.cpu[other] && rows.unsure[i] === rows.unsure[other];
 }
 
-/** A row as JSON. */
 function jsonRow(rows: FlowRows, i: number, names: PtNames, texts: readonly string[]): string {
   const a = rows.a[i] as number;
   const b = rows.b[i] as number;
@@ -182,7 +181,6 @@ function hex(value: bigint): string {
   return value.toString(16);
 }
 
-/** Text of an event. */
 function eventText(rows: FlowRows, i: number, names: PtNames): string {
   const kind = rows.kind[i] as number;
   const detail = rows.b[i] as number;

@@ -178,7 +178,6 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
     this.#busy--;
   }
 
-  /** The range with a number. */
   of(number: number): PtRange {
     return this.#ranges[number] as PtRange;
   }
@@ -197,7 +196,6 @@ class RangeQueue<Found, Joined> implements PoolQueue<PtOrder, PtRangePart<Found>
   }
 }
 
-/** A part with the places here of its places. */
 interface Placed<Found> {
   readonly part: PtRangePart<Found>;
   readonly placeOf: Int32Array;
@@ -227,7 +225,6 @@ interface Lane<Found, Joined> {
 
 /** Joins the results of all threads. */
 class PtJoin<Found, Joined> {
-  /** Decodes ranges in this thread. */
   readonly decoder: PtRangeDecoder<Found>;
   /** Number of ranges that are decoded but not applied. */
   unapplied = 0;

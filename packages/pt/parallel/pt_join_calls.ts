@@ -206,7 +206,6 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     }
   }
 
-  /** The code of a thread from a time on. */
   #codeOf(tid: number, position: number): ThreadCode {
     return this.#whole.trace.code.space(tid, this.#isTimed ? Math.max(0, position) : Infinity);
   }
@@ -237,7 +236,6 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     events.clear();
   }
 
-  /** Ends the open calls. */
   finish(): PtCalls {
     if (!this.#calls.isExact) throw new OneThreadOnly();
     for (const { index, time } of this.#lanes) this.#calls.endBuffer(index, time);

@@ -141,7 +141,6 @@ class PtListText implements PtPartSink<ListPart> {
     return part;
   }
 
-  /** Formats the rows. */
   async #print(): Promise<void> {
     const { rows } = this.#list;
     await this.#names.resolve();
@@ -177,7 +176,6 @@ class PtListText implements PtPartSink<ListPart> {
 /** Text that is written step by step. */
 interface JoinedList {
   readonly part: ListPart;
-  /** The next step. */
   step: number;
   /** Position of the output: index of the piece, bytes of it, and bytes in all. */
   piece: number;

@@ -29,7 +29,6 @@ const HERE: ReadonlySet<number> = new Set([
 /** An event of a trace, in an object that is reused. */
 class TraceEvent {
   kind = 0;
-  /** Its detail. */
   detail = 0;
   /** Bits 31:0 of its address. */
   low = 0;
@@ -64,7 +63,6 @@ class TraceEvent {
     this.isTracing = run.tracing;
   }
 
-  /** Whether the event has an address. */
   get isAt(): boolean {
     return this.low !== 0 || this.high !== 0;
   }
@@ -108,7 +106,6 @@ export class EventSamples implements LeftOut {
     return { interruptChanges, pebsRecords };
   }
 
-  /** Makes the samples of an event. */
   event(track: SampleTrack, run: FlowDecoder, number: number): void {
     takeClocks(track, run, number);
     if (run.kind[number] === FlowEvent.TIME) return;
@@ -218,7 +215,6 @@ export class EventSamples implements LeftOut {
     this.#maker.lists(track, at, high);
   }
 
-  /** Whether an error gets a sample. */
   #reports(error: number | undefined): boolean {
     const { errors, noOverflows, noLosses } = this.#options.itrace;
     if (!errors) return false;
@@ -325,7 +321,6 @@ export class EventSamples implements LeftOut {
     }
   }
 
-  /** Samples an event of an event trace, with its data. */
   #controlFlow(track: SampleTrack, low: number, high: number): void {
     const { heldEvent, eventData } = track;
     track.heldEvent = -1;
@@ -335,7 +330,6 @@ export class EventSamples implements LeftOut {
     eventData.length = 0;
   }
 
-  /** Handles the start of tracing. */
   #begin(track: SampleTrack, low: number, high: number): void {
     this.#maker.takeTime(track);
     this.#maker.frequency(track, 0, 0);

@@ -62,7 +62,6 @@ export class SampleMaker {
   readonly code: PtCode;
   /** Conversion of times. */
   readonly clock: PtClock;
-  /** The requested samples. */
   readonly options: SamplesOptions;
   /** Instructions of blocks. */
   readonly insns: InsnTable;
@@ -75,7 +74,6 @@ export class SampleMaker {
   readonly branchesFilter: number;
   /** Whether the depth of calls is needed. */
   readonly depths: boolean;
-  /** Lists of recorded samples. */
   readonly added: AddedLists | undefined;
   /** Row of the first sampled instruction of a part, if it is among the rows; else -1. */
   firstRow = -1;
@@ -115,7 +113,6 @@ export class SampleMaker {
     this.depths = isOn || isAdding || options.depths === true;
   }
 
-  /** The number of a new piece of a trace. */
   newPiece(): number {
     return this.#pieces++;
   }

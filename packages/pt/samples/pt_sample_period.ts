@@ -7,7 +7,6 @@ import type { PtClock } from "../decode/pt_clock.ts";
  * decoder).
  */
 export class SamplePeriod {
-  /** Whether instructions are sampled. */
   readonly isOn: boolean;
   readonly #isTicks: boolean;
   readonly #period: number;

@@ -203,7 +203,6 @@ export class PtSampleRows {
   }
 }
 
-/** Number of words of a row's lists. */
 function listSize(lists: Int32Array, from: number): number {
   let at = from;
   for (const words of LIST_WORDS) at += 1 + words * (lists[at] as number);

@@ -14,7 +14,6 @@ import {
 const LATE = 1;
 const LATE_IN_KERNEL = 1024;
 
-/** Calls and branches of a thread. */
 interface ThreadState {
   readonly calls: CallDepth;
   readonly ring: BranchRing | undefined;
@@ -78,7 +77,6 @@ export class SampleStacks {
     this.#ringSize = Math.max(branchStack, addedBranches) + more;
   }
 
-  /** Whether recorded samples get lists. */
   get isAdding(): boolean {
     return this.#addedChain > 0 || this.#addedBranches > 0;
   }
@@ -88,7 +86,6 @@ export class SampleStacks {
     return this.#ringSize > 0;
   }
 
-  /** Whether samples have lists. */
   get isOn(): boolean {
     return this.#chain > 0 || this.#branches > 0;
   }

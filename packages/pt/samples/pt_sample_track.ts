@@ -94,7 +94,6 @@ export class SampleTrack {
   heldEvent = -1;
   /** Data of the next event: see `PtSampleRows.lists`. */
   readonly eventData: number[] = [];
-  /** The current PEBS record. */
   readonly pebs: PebsRecord;
   tid = -1;
   pid = -1;

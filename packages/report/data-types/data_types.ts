@@ -190,7 +190,6 @@ function rangeOf({ ranges }: FunctionData, address: number): [low: number, high:
   return [address, address];
 }
 
-/** The element of an array that contains the data. */
 function elementOf({ type, offset }: FoundData): FoundData {
   const { target } = type;
   if (type.kind !== "array" || target === undefined || target.size === 0) return { type, offset };

@@ -9,9 +9,7 @@ import type {
 import { DEEPEST_FIELD } from "./data_field.ts";
 import type { DataDecoder, DataInsn, MemoryOperand } from "./data_insn.ts";
 
-/** The data to which a register points. */
 interface Pointed {
-  /** Type of the data. */
   readonly type: DataType;
   /** Offset in the type. */
   readonly offset: number;
@@ -21,7 +19,6 @@ interface Pointed {
 
 /** A type with an offset. */
 export interface FoundData {
-  /** The type. */
   readonly type: DataType;
   /** The offset. */
   readonly offset: number;
@@ -87,7 +84,6 @@ export class RegisterTypes {
     return found === undefined ? undefined : within(found);
   }
 
-  /** Whether a register is a base of the function's frame at an instruction. */
   isOfFrame(register: number, number: number): boolean {
     const { frameBase } = this.#function;
     if (register === this.#decoder.stackPointer) return true;
@@ -231,7 +227,6 @@ export class RegisterTypes {
     return type === undefined ? undefined : pointedBy(type);
   }
 
-  /** The target of a loaded pointer. */
   #loaded({ memory }: DataInsn, registers: Registers, number: number): Pointed | undefined {
     const found = memory && this.#pointedBy(memory, registers, number);
     const data = found && within(found);
@@ -247,7 +242,6 @@ export class RegisterTypes {
     return shifted({ type: element, offset: 0, repeats: true }, found.offset);
   }
 
-  /** The data at an operand. */
   #pointedBy(memory: MemoryOperand, registers: Registers, number: number): Pointed | undefined {
     if (memory.isSegment) return undefined;
     if (memory.isAddress) return this.#global(memory.offset);
@@ -265,7 +259,6 @@ export class RegisterTypes {
     return found && { type: found.type, offset: address - found.address, repeats: false };
   }
 
-  /** A variable in memory relative to a register. */
   #inFrame({ base, offset }: MemoryOperand, number: number): Pointed | undefined {
     const address = this.#address(number);
     let found: Pointed | undefined, depth = -1;

@@ -121,14 +121,12 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     this.#reader = reader;
   }
 
-  /** Sets the engine of the pass. */
   start({ past, reader, places }: Engine): void {
     this.#reader = reader;
     this.#places = places;
     this.#isScanned ||= past !== undefined;
   }
 
-  /** Counts the records of a group. */
   rows(run: Run): void {
     const { type, chosen, start, end, timeHi, timeLo } = run;
     for (let i = 0; i < run.count; i++) {
@@ -142,7 +140,6 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     }
   }
 
-  /** Number of lost records and samples. */
   get lost(): number {
     return this.#lost?.total ?? 0;
   }
@@ -239,7 +236,6 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
     }
   }
 
-  /** Counts records of rare types. */
   #rare(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const reader = this.#reader as PerfDataReader;
     const { littleEndian, events } = reader;
@@ -342,19 +338,14 @@ export class InfoCounts implements Consumer, Shareable<InfoPart> {
 export interface InfoPart {
   /** By index of the event. */
   readonly events: readonly EventInfo[];
-  /** Stacks. */
   readonly stacks: StackInfo;
-  /** Processes of samples. */
   readonly processes: ReadonlySet<number>;
-  /** Threads of samples. */
   readonly threads: ReadonlySet<number>;
-  /** CPUs of samples. */
   readonly cpus: ReadonlySet<number>;
   /** Samples of guests by process. */
   readonly guests: ReadonlyMap<number, number>;
   /** Samples by object plus one. */
   readonly byObject: Float64Array<ArrayBuffer>;
-  /** Samples. */
   readonly samples: number;
   /** Time span of the samples. */
   readonly span: TimePart;

@@ -66,7 +66,6 @@ export function headLines(info: RecordingHead): string[] {
   return lines;
 }
 
-/** Formats a line of name and text. */
 function line(name: string, text: string): string {
   return `${name.padEnd(NAMES)}${text}`;
 }
@@ -79,7 +78,6 @@ function percent(part: number, all: number): string {
   return `${(all === 0 ? 0 : 100 * part / all).toFixed(1)}%`;
 }
 
-/** Quotes a word for the shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -182,7 +182,6 @@ class ThreadSums extends Sums {
   comm = -1;
 }
 
-/** A lock with its waiting thread. */
 interface Waiting {
   /** Start of the wait in ns; -1 if the thread does not wait. */
   since: number;

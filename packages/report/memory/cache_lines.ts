@@ -194,7 +194,6 @@ class Sums {
     }
   }
 
-  /** All sums, for another thread. */
   part(): SumsPart {
     return {
       numbers: this.#numbers.slice(0, this.count * SIZE),
@@ -202,7 +201,6 @@ class Sums {
     };
   }
 
-  /** Adds a sum of a part. */
   join(number: number, { numbers, weights }: SumsPart, from: number): void {
     const add = (to: Float64Array, of: Float64Array, size: number): void => {
       for (let i = 0; i < size; i++) {
@@ -214,21 +212,18 @@ class Sums {
     add(this.#weights, weights, 2 * WEIGHTS);
   }
 
-  /** Sum of some counters. */
   sum(number: number, counters: readonly AccessCounter[]): number {
     let sum = 0;
     for (const name of counters) sum += counterOf(this.#numbers, name, number * SIZE);
     return sum;
   }
 
-  /** All counters. */
   all(number: number): AccessSums {
     return Object.fromEntries(
       ACCESS_COUNTERS.map((name) => [name, this.sum(number, [name])]),
     ) as unknown as AccessSums;
   }
 
-  /** Mean weights. */
   weights(number: number): LineAccess["weights"] {
     return Object.fromEntries(ACCESS_WEIGHTS.map((name, k) => {
       const at = 2 * (number * WEIGHTS + k);
@@ -593,7 +588,6 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     return addressToHex(places.address(code) + (kind === "kernel" ? referenceAddress : 0));
   }
 
-  /** Physical lines of each line. */
   #physicalOf(): { readonly hi: number; readonly lo: number }[][] {
     const lines: { readonly hi: number; readonly lo: number }[][] = [];
     const [parents, items] = [this.#physical.parents(), this.#physical.items()];

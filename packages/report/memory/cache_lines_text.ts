@@ -10,7 +10,6 @@ import {
   type LineAccess,
 } from "./cache_lines.ts";
 
-/** Columns of a line, by counter. */
 const LINE_COLUMNS: readonly (readonly [title: string, counter: AccessCounter])[] = [
   ["LOCAL", "local_hitm"],
   ["REMOTE", "remote_hitm"],
@@ -158,7 +157,6 @@ function lineObject({ dso, pid }: CacheLine): string {
   return visible(pid === undefined ? dso : `${dso} of process ${pid}`);
 }
 
-/** The data of a line with the most accesses. */
 function dataOf({ accesses }: CacheLine): string {
   let most: LineAccess | undefined;
   for (const access of accesses) {

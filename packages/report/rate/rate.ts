@@ -180,7 +180,6 @@ class RateAnalysis implements Consumer {
     this.incidents = options.incident ?? (() => {});
   }
 
-  /** Sets the engine of the pass. */
   start(engine: Engine): void {
     this.#engine = engine;
   }

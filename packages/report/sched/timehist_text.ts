@@ -32,7 +32,6 @@ interface Cell {
   readonly pid: number;
   /** Text between the brackets; for JSON, from the name to the process. */
   readonly bytes: Uint8Array;
-  /** The count of its characters. */
   readonly width: number;
 }
 

@@ -346,7 +346,6 @@ class StatPass {
     return this.#hasPositions ? (event.cpus ?? this.#cpus)[cpu] ?? cpu : cpu;
   }
 
-  /** The group of a counter. */
   #groupOf(event: Counted, cpu: number, thread: number): Omit<Group, "cpus" | "members"> {
     const number = this.#cpuOf(event, cpu);
     const place = this.#places[number] ?? { core: -1, die: -1, socket: -1 };

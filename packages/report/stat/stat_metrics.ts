@@ -92,7 +92,6 @@ function scopeOf({ attr: { type, config, flags } }: MetricEvent): string {
   return type === 0 || type === 3 ? `${modes} ${config >> 32n}` : `${modes} 0`;
 }
 
-/** Name of a sum: role and scope. */
 function sumName(role: string, scope: string): string {
   return role === "clock" ? role : `${role} ${scope}`;
 }

@@ -87,7 +87,6 @@ export class StatPlot {
   }
 }
 
-/** The unit of values for a title. */
 function inUnit(unit: string): string {
   return unit === "" ? "" : ` (${unit})`;
 }

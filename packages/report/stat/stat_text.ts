@@ -18,7 +18,6 @@ const HEADS: Readonly<Record<StatGrouping, string>> = {
 /** Number of intervals after which the heading is repeated. */
 const HEAD_EVERY = 25;
 
-/** Name and number of CPUs of a group, in its columns. */
 function groupText({ name, cpus }: StatRow["group"], by: StatGrouping): string {
   const text = visible(name);
   const count = ` ${String(cpus).padStart(4)} `;

@@ -204,7 +204,6 @@ export class History {
     return this.state(tid, tid, Math.max(moment, first));
   }
 
-  /** The state of a thread at a moment, from the row of the thread at that moment. */
   #find(number: number, row: number, moment: number): number {
     const threads = this.#threads;
     const [pids, comms, spaces, lives] = threads.values as [

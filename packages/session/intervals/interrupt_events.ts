@@ -31,7 +31,6 @@ interface HandlerTracepoint {
   readonly isEntry: boolean;
   /** First key of its handlers; their number is added, except for a vector. */
   readonly first: number;
-  /** Name of the vector. */
   readonly vector?: string;
 }
 
@@ -67,7 +66,6 @@ function pair(
 
 /** An entry into an interrupt handler, or an exit from it. */
 export interface InterruptEvent {
-  /** Whether it is an entry. */
   readonly isEntry: boolean;
   /** The handler: an exit has the key of its entry. */
   readonly key: number;
@@ -98,7 +96,6 @@ export class InterruptEvents {
   #object = -1;
   /** Places of softirqs and vectors, by key. */
   readonly #places = new Map<number, number>();
-  /** Handlers by number of the interrupt. */
   readonly #named = new Map<number, NamedHandler[]>();
 
   private constructor(engine: Engine, tracepoints: Tracepoints) {
@@ -107,7 +104,6 @@ export class InterruptEvents {
     this.#littleEndian = engine.reader.littleEndian;
   }
 
-  /** Finds the tracepoints in a recording. */
   static async open(engine: Engine): Promise<InterruptEvents> {
     return new InterruptEvents(engine, await Tracepoints.open(engine, FIELDS));
   }

@@ -47,7 +47,6 @@ export interface Happening {
   readonly isKernel?: boolean;
   /** Entry of an interrupt handler: of an interrupt with a name, a softirq, or the local timer. */
   readonly enters?: Handled;
-  /** Exit from it. */
   readonly exits?: Handled;
   /** Call chain of a sample, innermost first: addresses of the process. */
   readonly chain?: readonly bigint[];

@@ -413,7 +413,6 @@ export class ThreadIntervals implements SchedulerListener {
     this.#piece(thread, until);
   }
 
-  /** The thread of a sample, which has a CPU. */
   #onCpu(tid: number, time: number, run: Run, i: number): Thread {
     const thread = this.#living(tid);
     if (thread.state === OFF) this.#found(thread, time, intAt(run.cpu, i));
@@ -432,7 +431,6 @@ export class ThreadIntervals implements SchedulerListener {
     this.#interrupts.apply(thread, event, time, run, i);
   }
 
-  /** Processes a SWITCH record. */
   #record(run: Run, i: number): void {
     this.#isSwitched = true;
     const tid = run.tid[i] as number;
@@ -606,7 +604,6 @@ export class ThreadIntervals implements SchedulerListener {
     thread.isStandIn = false;
   }
 
-  /** Starts an interval of known state. */
   #begin(thread: Thread, time: number): void {
     this.#known(thread, time);
     thread.from = time;

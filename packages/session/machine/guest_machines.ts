@@ -47,7 +47,6 @@ export function machineName(cpumode: number, pid: number): string {
   return pid < 0 ? "guest" : `guest ${pid}`;
 }
 
-/** The maps of a guest. */
 interface Guest {
   readonly pid: number;
   readonly kernel: KernelMaps;

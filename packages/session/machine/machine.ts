@@ -144,7 +144,6 @@ export class Machine {
     for (let i = 0; i < this.#tidTable.count; i++) this.#changed(this.#byTid[i] as number);
   }
 
-  /** Writes the state of a thread to the log. */
   #changed(thread: number): void {
     this.#log?.thread(
       this.tids[thread] as number,

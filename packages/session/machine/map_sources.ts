@@ -222,7 +222,6 @@ export class MapSources {
     return source;
   }
 
-  /** A copy of the source with another name. */
   #renamed(source: number, name: string): number {
     const key = this.#key;
     key.set(this.#sources.get(source));
@@ -237,7 +236,6 @@ export class MapSources {
  */
 const DOUBLE_MAPPED = "/memfd:doublemap";
 
-/** Kind of a mapping by its file name: {@link MAPPED}. */
 function mappingKind(name: Uint8Array): number {
   const first = name[0];
   if (first !== 0x2f && first !== 0x5b) return MAPPED.FILE;

@@ -55,7 +55,6 @@ export class ProcessSpaces {
     return space;
   }
 
-  /** Adds a user to a space. */
   use(space: number): void {
     this.#users[space] = (this.#users[space] as number) + 1;
   }
@@ -98,7 +97,6 @@ export class ProcessSpaces {
     return this.#versions[space] as number;
   }
 
-  /** Maps a range of a source in a space. */
   insert(space: number, range: MapRange, source: number): void {
     const trees = this.#trees;
     // A tree that is in the log is not altered: a new owner makes the insertion copy nodes.
@@ -115,7 +113,6 @@ export class ProcessSpaces {
     if (trees.replaced || this.#sharedVersion[space] === 1) this.#newVersion(space);
   }
 
-  /** Adds all maps of another space. */
   copy(from: number, to: number): void {
     if (this.#roots[to] !== 0) {
       const trees = this.#trees;
@@ -136,7 +133,6 @@ export class ProcessSpaces {
     return this.#roots.subarray(0, this.#count);
   }
 
-  /** Sets the new numbers of {@link ProcessSpaces.roots}. */
   moved(roots: Int32Array): void {
     this.#roots.set(roots);
     this.#lastMaps.fill(-1);

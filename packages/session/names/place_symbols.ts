@@ -209,7 +209,6 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
   }
 }
 
-/** Requested places as rows to look up. */
 function wantedRows(places: Places, wanted: readonly number[]): LookUpRows {
   const placeOf = (row: number): number => {
     const number = wanted[row] as number;

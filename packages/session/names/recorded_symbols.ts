@@ -43,7 +43,6 @@ class RecordedSymbols {
     });
   }
 
-  /** The symbol at an address of the object. */
   find(address: number): SymbolInfo | undefined {
     let low = 0, high = this.#symbols.length;
     while (low < high) {
@@ -91,7 +90,6 @@ export function recordedSymbols(
   return symbols.length === 0 ? undefined : new RecordedSymbols(symbols);
 }
 
-/** Address of a symbol in its object. */
 function startOf(object: SymbolObject, file: RecordedFile, vaddr: bigint): number {
   // Symbols of the kernel and of compiled code have addresses in memory.
   if (object.kind === "kernel") {

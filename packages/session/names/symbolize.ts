@@ -70,7 +70,6 @@ export async function* symbolize(
 /** Called during look-ups with the number of finished addresses and of all addresses. */
 export type LookUpProgress = (done: number, all: number) => void;
 
-/** Number of rows of a table to look up. */
 function lookedUp({ count, object, uses }: RecordedAddresses["table"]): number {
   let n = 0;
   for (let row = 0; row < count; row++) {
@@ -464,7 +463,6 @@ function emptyCounts(): Counts {
   return { ...counts, unverified: zero(), newest: zero(), unresolved };
 }
 
-/** Sums an object's counts: addresses, samples and periods by outcome. */
 function countsOf(sums: Float64Array, verified: boolean): Counts {
   const counts = emptyCounts();
   for (let outcome = 0; outcome < OUTCOMES; outcome++) {

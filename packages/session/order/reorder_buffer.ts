@@ -164,7 +164,6 @@ export class ReorderBuffer {
     this.#current = [];
   }
 
-  /** Delivers rows of the file up to the limit. */
   #merge(file: SortedFile, limitHi: number, limitLo: number): void {
     if (file.deliver(limitHi, limitLo, this.#run)) {
       this.#flushedHi = file.lastHi;
@@ -173,7 +172,6 @@ export class ReorderBuffer {
     this.#run.flush();
   }
 
-  /** Frees blocks. */
   #release(numbers: readonly number[]): void {
     for (const number of numbers) {
       const block = this.#blocks[number] as Block;
@@ -183,7 +181,6 @@ export class ReorderBuffer {
     }
   }
 
-  /** Removes the temporary file. */
   [Symbol.dispose](): void {
     this.#file?.close();
     this.#file = undefined;

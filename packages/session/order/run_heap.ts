@@ -1,6 +1,5 @@
 /** A binary heap of sorted runs that have rows left, by the time of their next row. */
 export class RunHeap {
-  /** The next row of each run. */
   readonly heads: Int32Array;
   readonly #timeHi: Int32Array;
   readonly #timeLo: Int32Array;

@@ -63,7 +63,6 @@ export class SortedFile {
     this.#blocks = blocks;
   }
 
-  /** Whether no row is waiting in it. */
   get isEmpty(): boolean {
     return this.#runs.length === 0;
   }
@@ -203,7 +202,6 @@ export class SortedFile {
     return true;
   }
 
-  /** Removes the file. */
   close(): void {
     this.#file.close();
   }

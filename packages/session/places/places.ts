@@ -512,7 +512,6 @@ export class Places {
     }
   }
 
-  /** The object of a version of generated code. */
   #objectOfVersion(object: number, version: number): number {
     const ofVersion = this.#ofVersion[object] ??= [];
     let number = ofVersion[version];

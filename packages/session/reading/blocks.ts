@@ -63,7 +63,6 @@ export class BlockReader {
   readonly #reader: PerfDataReader;
   readonly #run = new Run();
 
-  /** Reads blocks of a recording. */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
   }

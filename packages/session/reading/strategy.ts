@@ -7,15 +7,12 @@ import type { RecordedObjects } from "../places/recorded_objects.ts";
 
 /** A recording to read, and the consumers to read it for. */
 export interface Reading {
-  /** The recording. */
   readonly reader: PerfDataReader;
   /** Descriptions of the mapped objects. */
   readonly recorded: RecordedObjects;
   /** Names of events, and formats of tracepoints. */
   readonly described: EventNames;
-  /** The consumers. */
   readonly consumers: readonly Consumer[];
-  /** Options of the engine. */
   readonly options: EngineOptions;
 }
 

@@ -47,19 +47,15 @@ export interface SampleFilter {
 
 /** Inputs and outputs of a {@link Resolver}. */
 export interface ResolverParts {
-  /** The recording. */
   readonly reader: PerfDataReader;
   /** The machine, to which records are applied. */
   readonly machine: Machine;
   /** Descriptions of binaries, which records add to. */
   readonly recorded: RecordedObjects;
-  /** Receives the places. */
   readonly places: Places;
-  /** Receives the stacks. */
   readonly stacks: StackTable;
   /** The columns to fill. */
   readonly needs: ResolveNeeds;
-  /** Filter of samples. */
   readonly filter: SampleFilter;
   /** The history of the machine, if records are not in order. */
   readonly past?: History | undefined;
@@ -145,7 +141,6 @@ export class Resolver {
     this.#isSimpleperf = reader.features.some(({ id }) => id === HEADER_SP_META_INFO);
   }
 
-  /** Clears all stacks. */
   resetStacks(): void {
     this.#stacks.reset();
     this.#chains.reset();

@@ -28,7 +28,6 @@ export class FrameStep {
     this.#le = littleEndian;
   }
 
-  /** Begins a group of records. */
   begin(): void {
     this.#count = 0;
   }

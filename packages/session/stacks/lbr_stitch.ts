@@ -8,11 +8,9 @@ const MOST_STITCHED = 1024;
 
 /** The branch stack of a sample. */
 export interface BranchStack {
-  /** Bytes that contain it. */
   readonly view: DataView;
   /** Offset of its entries. */
   readonly at: number;
-  /** Number of entries. */
   readonly count: number;
   /** `hw_idx`: the register that the newest entry was in; -1 if unknown. */
   readonly hwIdx: number;
@@ -24,7 +22,6 @@ class ThreadCalls {
   count = 0;
   /** The branch stack of its last sample. */
   words = new Int32Array(ENTRY * 32);
-  /** The frames of these entries. */
   frames = new UserFrames();
   /** Frames of older callers, which were stitched to the last sample. */
   older = new UserFrames();

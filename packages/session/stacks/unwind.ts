@@ -70,7 +70,6 @@ class ProcessCode implements CodeLookup {
     this.#finder = finder;
   }
 
-  /** Starts with the stack of a thread. */
   begin(thread: number): void {
     this.thread = thread;
     this.#version = this.#machine.spaceVersion(thread);
@@ -138,7 +137,6 @@ class ProcessCode implements CodeLookup {
     );
   }
 
-  /** The opened code of an object. */
   code(object: number): ObjectCode | undefined {
     return this.#objects[object];
   }

@@ -67,7 +67,6 @@ function archOfMask(mask: bigint): string {
 
 /** Reads the user registers of the samples of one event, by their numbers in DWARF. */
 export class UserRegisters {
-  /** The machine that the registers belong to. */
   readonly machine: CfiMachine;
   /** The last registers; `NaN` for a register that is not recorded. */
   readonly values: Float64Array;

@@ -165,7 +165,6 @@ export class WindowReader {
     return round;
   }
 
-  /** Whether a moment is in the window. */
   #isInside(step: number, hi: number, lo: number): boolean {
     if (step < this.#fromStep || step > this.#toStep) return false;
     if (step === this.#fromStep && isBefore(0, hi, lo, 0, this.#fromHi, this.#fromLo)) return false;

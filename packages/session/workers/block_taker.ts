@@ -11,7 +11,6 @@ import type { PoolServer } from "./pool.ts";
 export interface Stretch {
   /** Its index among the stretches of the file. */
   readonly number: number;
-  /** Its blocks. */
   readonly blocks: readonly BlockRange[];
 }
 
@@ -73,7 +72,6 @@ export class BlockTaker implements PoolServer<Stretch, StretchPart, ThreadTotals
     return taker;
   }
 
-  /** Reads the blocks of a stretch. */
   async take({ blocks }: Stretch): Promise<StretchPart> {
     for (const block of blocks) await this.#reader.read(block, (run) => this.#pass.take(run));
     const { places, stacks } = this.#engine;
@@ -96,7 +94,6 @@ export class BlockTaker implements PoolServer<Stretch, StretchPart, ThreadTotals
     return part;
   }
 
-  /** The counts of all stretches. */
   totals(): ThreadTotals {
     const { resolver: { leftOut, userChains } } = this.#pass;
     return { leftOut, unjoined: userChains.unjoined, unwound: this.#engine.unwound?.part() };

@@ -29,7 +29,6 @@ export class TextPieces {
     return full;
   }
 
-  /** Returns buffers for reuse. */
   reuse(pieces: readonly ArrayBuffer[]): void {
     this.#spare.push(...pieces);
   }

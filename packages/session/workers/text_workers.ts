@@ -239,7 +239,6 @@ class TextQueue implements PoolQueue<TextOrder, Text> {
     this.write(number, text, (spare) => (this.#spare[thread] ??= []).push(...spare));
   }
 
-  /** Whether all earlier windows are written. */
   isNow(number: number): boolean {
     return number <= this.#written;
   }

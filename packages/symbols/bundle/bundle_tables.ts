@@ -276,7 +276,6 @@ export class BundleTables {
     return new BundleObject(this, info, firstRange, rangeCount, this.#unwinding(at));
   }
 
-  /** The object's part of the unwinding section. */
   #unwinding(at: number): BundleUnwinding | undefined {
     const machine = this.#view.getUint16(at + BUILD_ID_BYTES + 2, true);
     const size = this.#u32(at + 60);

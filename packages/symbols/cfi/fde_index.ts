@@ -13,7 +13,6 @@ export interface EhFrameHdr {
 
 /** Look-up of the last FDE that begins at or before an address. */
 export interface FdeIndex {
-  /** Number of entries. */
   readonly count: number;
   /** Offset in `.eh_frame` of the FDE of entry `i`; −1 if it is outside of the section. */
   offset(i: number): number;

@@ -220,7 +220,6 @@ export class FrameWalker {
     return -1;
   }
 
-  /** The value of a register that was saved at an address. */
   #saved(at: number, present: number): number {
     // GCC still states a saved %rbp after `pop %rbp`. If its slot is below the stack pointer, the
     // register was restored.
@@ -273,7 +272,6 @@ export class FrameWalker {
     return -1;
   }
 
-  /** Computes a register's value in the calling frame. */
   #restored(
     register: number,
     rules: FrameRules,

@@ -179,7 +179,6 @@ function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): Obje
   }
 }
 
-/** Finds the file with symbols, and the file that was mapped. */
 function find(object: SymbolObject, { arch, places }: CodeSearch, opened: OpenedFiles): {
   symbols: { elf: ElfFile } | undefined;
   mapped: { path: string; elf: ElfFile } | undefined;

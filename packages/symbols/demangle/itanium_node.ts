@@ -130,7 +130,6 @@ export interface Node {
 
 const none: Node[] = [];
 
-/** Creates a node. */
 export function node(kind: Kind, left?: Node, right?: Node, text = "", num = 0): Node {
   return { kind, left, right, items: none, text, code: "", num };
 }

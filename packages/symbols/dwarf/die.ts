@@ -14,7 +14,6 @@ export class Die {
   readonly form: Int32Array = new Int32Array(SLOT.COUNT);
   readonly value: Float64Array = new Float64Array(SLOT.COUNT);
 
-  /** Whether the entry has the attribute. */
   has(slot: number): boolean {
     return (this.mask & (1 << slot)) !== 0;
   }

@@ -149,7 +149,6 @@ class FrameSink {
   declLine: Int32Array | undefined;
   count = 0;
 
-  /** Creates room for this many frames. */
   constructor(room: number, declLines = false) {
     if (declLines) this.declLine = new Int32Array(room);
     this.function = new Int32Array(room);

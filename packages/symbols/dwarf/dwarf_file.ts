@@ -149,7 +149,6 @@ export class DwarfFile {
     return unit;
   }
 
-  /** The abbreviation table of a unit. */
   abbrevTable(unit: Unit): AbbrevTable {
     const key = tableKey(unit);
     let table = this.#tables.get(key);
@@ -189,7 +188,6 @@ export class DwarfFile {
     return table;
   }
 
-  /** The compilation unit with that id in a split file. */
   splitUnit(id: bigint | undefined): Unit | undefined {
     const { units } = this;
     for (let i = 0; i < units.length; i++) {

@@ -63,7 +63,6 @@ export class FunctionNames {
   /** Functions whose scope was not determined yet. */
   #unscoped: { functions: number[]; declared: Declared[] } = { functions: [], declared: [] };
 
-  /** Number of functions. */
   get count(): number {
     return this.#count;
   }

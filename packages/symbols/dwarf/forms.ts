@@ -164,7 +164,6 @@ export function skipValue(c: Cursor, read: number, format: UnitFormat): void {
   c.take(fixedSize(read));
 }
 
-/** Reads the form that precedes an indirect value. */
 export function indirect(c: Cursor, format: UnitFormat): { form: number; read: number } {
   const at = c.pos;
   const form = c.uleb();

@@ -44,7 +44,6 @@ interface Scope {
 
 /** A function whose scope is wanted. */
 export interface Declared {
-  /** The unit of the declaring entry. */
   readonly unit: Unit;
   /** Position of the declaring entry in the unit. */
   readonly at: number;
@@ -204,7 +203,6 @@ export class Scopes {
     }
   }
 
-  /** Reads the kind and name of a parent. */
   #describe(entry: Entry): Scope {
     const tag = entry.unit.abbrevs.tag[read(entry.unit, entry.at)];
     let name: string | undefined;
@@ -231,7 +229,6 @@ export class Scopes {
   }
 }
 
-/** Tags of scopes, with the text for an unnamed one. */
 const KIND_OF = new Map<number, { readonly kind: Scope["kind"]; readonly unnamed: string }>([
   [DW_TAG.namespace, { kind: "namespace", unnamed: "(anonymous namespace)" }],
   [DW_TAG.subprogram, { kind: "function", unnamed: "{unnamed function}" }],

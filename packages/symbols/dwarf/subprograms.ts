@@ -246,7 +246,6 @@ export class FunctionTable {
   readonly #callCells = new Cells();
   readonly #calls = new Calls();
 
-  /** Walks over the entries of the unit. */
   constructor(unit: Unit) {
     this.#unit = unit;
     const ranges = new RangeList();

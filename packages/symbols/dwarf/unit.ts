@@ -120,12 +120,10 @@ export class Unit implements UnitFormat, LineUnit {
       this.type === DW_UT.split_compile;
   }
 
-  /** Whether the unit's language is C++. */
   get isCPlusPlus(): boolean {
     return DW_LANG_C_PLUS_PLUS.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
 
-  /** Whether the unit's language has scopes. */
   get hasScopes(): boolean {
     return !DW_LANG_UNSCOPED.has(this.rootDie().constant(SLOT.LANGUAGE));
   }
@@ -160,7 +158,6 @@ export class Unit implements UnitFormat, LineUnit {
     this.#entries = undefined;
   }
 
-  /** The unit's abbreviation table. */
   get abbrevs(): AbbrevTable {
     return this.#abbrevs ??= this.file.abbrevTable(this);
   }
@@ -193,7 +190,6 @@ export class Unit implements UnitFormat, LineUnit {
     this.#abbrevs = undefined;
   }
 
-  /** The unit's root entry, with raw values. */
   rootDie(): Die {
     if (this.#rootDie !== undefined) return this.#rootDie;
     // A small window first, so that reading all roots does not load the whole section.
@@ -222,7 +218,6 @@ export class Unit implements UnitFormat, LineUnit {
     return die;
   }
 
-  /** The unit's root entry. */
   get root(): Root {
     if (this.#root !== undefined) return this.#root;
     const die = this.rootDie();
@@ -318,7 +313,6 @@ export class Unit implements UnitFormat, LineUnit {
     return value;
   }
 
-  /** The address of a form and value. */
   address(form: number, value: number): number {
     switch (form) {
       case DW_FORM.addrx:

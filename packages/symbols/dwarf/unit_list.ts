@@ -13,7 +13,6 @@ const MANY_UNITS = 1 << 15, SMALL = 32;
  * created on demand, since a damaged file may have millions.
  */
 export class UnitList {
-  /** Number of units. */
   length = 0;
   /** Offset of each unit's header. */
   offset: Float64Array<ArrayBuffer> = new Float64Array(64);

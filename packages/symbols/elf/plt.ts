@@ -5,7 +5,6 @@ import type { ElfFile, ElfSection } from "./elf_file.ts";
 
 /** A stub of the procedure linkage table. */
 export interface PltEntry {
-  /** Address of the stub. */
   readonly address: Address;
   /** Size in bytes. */
   readonly size: number;

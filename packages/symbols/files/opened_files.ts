@@ -34,7 +34,6 @@ export class OpenedFiles {
   readonly #elves = new Map<ElfFile, { readonly path: string; readonly source: ClosableSource }>();
   readonly #sources: ClosableSource[] = [];
 
-  /** Creates an empty list. */
   constructor(files: SymbolFiles, options: ElfOpenOptions) {
     this.#files = files;
     this.#options = options;
@@ -174,7 +173,6 @@ export class OpenedFiles {
     this.fault(error);
   }
 
-  /** Counts an unreadable part. */
   fault(error: SymbolsError): void {
     if (this.faultCount++ < FAULTS_KEPT) this.faults.push(error);
     // Store this error, since a too large file explains the others.
@@ -190,7 +188,6 @@ export class OpenedFiles {
     }
   }
 
-  /** Closes all files. */
   close(): void {
     this.keepOnly([]);
     for (const source of this.#sources.splice(0)) source.close?.();

@@ -45,7 +45,6 @@ export function contextFor({ guest }: SymbolObject, context: ResolverContext): R
   };
 }
 
-/** The places to search for a guest's files. */
 export function guestPlaces(places: SearchPlaces, root: string | undefined): SearchPlaces {
   const { symfs: _, byBuildId: __, ...common } = places;
   return root === undefined ? common : { ...common, symfs: root };

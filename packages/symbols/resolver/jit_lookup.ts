@@ -98,7 +98,6 @@ export function bpfLookup(object: SymbolObject, { show }: ResolverContext): Look
   return { verified: true, find: (addresses) => Array.from(addresses, () => answer) };
 }
 
-/** The names of states. */
 export function stateLookup({ names = [] }: SymbolObject): Lookup {
   return {
     verified: true,

@@ -47,7 +47,6 @@ class KallsymsText {
     this.restricted = isKallsymsRestricted(bytes);
   }
 
-  /** All symbols. */
   get read(): Kallsyms {
     return this.#read ??= readKallsyms(this.bytes);
   }

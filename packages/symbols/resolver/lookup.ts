@@ -10,9 +10,7 @@ import type { ResolverOptions } from "./options.ts";
 
 /** State shared by all look-ups of a `SymbolResolver`. */
 export interface ResolverContext {
-  /** Options of the resolver. */
   readonly options: ResolverOptions;
-  /** Places to search. */
   readonly places: SearchPlaces;
   /** Demangles a name for display. */
   readonly show: (name: string) => string;
@@ -21,7 +19,6 @@ export interface ResolverContext {
    * mangled.
    */
   readonly shownByPerf: ((name: string) => string) | undefined;
-  /** Copies of kallsyms. */
   readonly kallsyms: KallsymsTexts;
   /** Jitdump files. */
   readonly jit: JitFiles;

@@ -13,7 +13,6 @@ export interface Columns {
   readonly ordinal: Uint32Array;
 }
 
-/** Allocates columns. */
 export function makeColumns(capacity: number): Columns {
   return {
     start: new Float64Array(capacity),
@@ -59,7 +58,6 @@ export function keepRows(columns: Columns, keep: Uint32Array, count: number): vo
   }
 }
 
-/** Decodes a symbol's name. */
 export function nameOf(
   columns: Columns,
   blobs: readonly Uint8Array[],

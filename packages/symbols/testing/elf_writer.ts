@@ -101,7 +101,6 @@ export class Bytes {
 
 const encoder = new TextEncoder();
 
-/** Encodes a symbol table and its string table. */
 export function symbolTable(
   file: { is64: boolean; littleEndian: boolean },
   symbols: readonly WrittenSymbol[],

@@ -7,7 +7,6 @@ import type { PlaceIds } from "../ids/place_ids.ts";
 import type { RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn } from "../schema/growing.ts";
 
-/** Number of rows in a group. */
 const GROUP = 1 << 18;
 
 /** A frame, or a function inlined in it. */
@@ -89,7 +88,6 @@ export class FrameRows {
     if (this.#id.length === GROUP) this.finish();
   }
 
-  /** Writes the remaining rows. */
   finish(): void {
     const rows = allRows(this.#id.length);
     this.count += rows.length;

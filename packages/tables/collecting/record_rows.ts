@@ -98,7 +98,6 @@ export class RecordRows {
     return this.#lost.total;
   }
 
-  /** Creates a collector for the records of one recording. */
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
     this.#lost = new LostRecords(reader);
@@ -383,7 +382,6 @@ function putTime(column: WordColumn, hi: number, lo: number): void {
   else column.push(lo, hi);
 }
 
-/** Yields the indices of all rows in groups. */
 function* groups(count: number): Generator<Int32Array, void, void> {
   for (let from = 0; from < count; from += GROUP) {
     const length = Math.min(GROUP, count - from);

@@ -69,7 +69,6 @@ export class SampleRows {
     this.#le = engine.reader.littleEndian;
   }
 
-  /** Adds a sample, for one event and period. */
   add(run: Run, i: number, event: number, periodLo: number, periodHi: number): void {
     const { stacks } = this.#engine;
     const stack = intAt(run.stack, i);

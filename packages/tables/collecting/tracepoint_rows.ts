@@ -53,7 +53,6 @@ export class TracepointRows {
     this.length++;
   }
 
-  /** Writes the collected rows. */
   handOn(to: RowSink, recording: (count: number) => ColumnValues): void {
     const rows = allRows(this.length);
     const { eventNames, names } = this.#engine;

@@ -3,7 +3,6 @@ import type { Engine } from "@perfdata/session";
 import { ContentHash, SEED } from "./content_ids.ts";
 import { objectKey } from "./object_key.ts";
 
-/** Returns the key of unmapped addresses in a CPU mode. */
 function unmappedKey(mode: number): string {
   return `none:${mode}`;
 }
@@ -38,7 +37,6 @@ export class PlaceIds {
     this.#recording = recording;
   }
 
-  /** Computes the ids of new places and stacks. */
   update(): void {
     const { places, stacks } = this.#engine;
     const hash = this.#hash;
@@ -86,7 +84,6 @@ export class PlaceIds {
     this.#used[place] = 1;
   }
 
-  /** Whether a frame is used in a table. */
   isUsed(place: number): boolean {
     return this.#used[place] === 1;
   }

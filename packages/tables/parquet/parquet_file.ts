@@ -72,7 +72,6 @@ interface Present {
 
 /** Content of a column's data pages. */
 interface Pages {
-  /** Presence of values. */
   readonly present: Present;
   /** Encoding of the values; plain by default. */
   readonly encoding?: number;
@@ -442,7 +441,6 @@ export class ParquetFile implements RowSink {
   }
 }
 
-/** Returns writers of the schema elements of a column. */
 function elementsOf(out: ThriftWriter, { name, type, required }: Column): (() => void)[] {
   if (type === "int64[]") {
     return [

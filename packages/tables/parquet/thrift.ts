@@ -55,7 +55,6 @@ export class ThriftWriter {
     this.#byte(rest);
   }
 
-  /** Writes the number and the type of the next field. */
   #field(id: number, type: number): void {
     const step = id - this.#last;
     if (step > 0 && step < 16) this.#byte(step << 4 | type);

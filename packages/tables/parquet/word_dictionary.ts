@@ -5,7 +5,6 @@ const TRIAL = 1 << 12;
 
 /** A column as codes and a dictionary. */
 export interface Coded {
-  /** Code of each value. */
   readonly codes: Int32Array;
   /** The distinct values, two words each. */
   readonly dictionary: Int32Array;

@@ -72,7 +72,6 @@ function joined(parts: readonly ReadValues[]): ReadValues {
   return rest.length === 0 ? first : parts.flatMap((part) => Array.from(part));
 }
 
-/** Converts the library's errors to errors about the file. */
 async function readable<T>(file: TableFile, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

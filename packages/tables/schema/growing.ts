@@ -10,7 +10,6 @@ export class WordColumn {
   #valid = new Uint8Array(0);
   #missing = 0;
 
-  /** Appends a number. */
   push(lo: number, hi: number): void {
     this.#grow();
     if (this.#missing === this.length && this.length > 0) this.#valid.fill(0, 0, this.length);
@@ -19,7 +18,6 @@ export class WordColumn {
     this.#valid[this.length++] = 1;
   }
 
-  /** Appends a missing number. */
   skip(): void {
     if (this.#missing === this.length) {
       this.#missing = ++this.length;
@@ -48,12 +46,10 @@ export class WordColumn {
     return this.#words[2 * at + 1] ?? 0;
   }
 
-  /** Whether a row has a number. */
   has(at: number): boolean {
     return this.#valid[at] === 1;
   }
 
-  /** Removes all rows. */
   clear(): void {
     this.length = this.#missing = 0;
   }
@@ -81,7 +77,6 @@ export class IntegerColumn {
   length: number = 0;
   #ints = new Int32Array(64);
 
-  /** Appends a number. */
   push(value: number): void {
     if (this.length === this.#ints.length) this.#ints = enlarge(this.#ints, this.length + 1);
     this.#ints[this.length++] = value;
@@ -91,7 +86,6 @@ export class IntegerColumn {
     return intAt(this.#ints, row);
   }
 
-  /** Removes all rows. */
   clear(): void {
     this.length = 0;
   }

@@ -29,7 +29,6 @@ export type GoogleFeatureName =
   | "NUMA_TOPOLOGY"
   | "PMU_MAPPINGS";
 
-/** Declaration of a record that contains a feature. */
 type FeatureRecord<N extends GoogleFeatureName> = RecordDeclaration<
   `HEADER_${N}`,
   FeatureOf<N>["value"]
@@ -53,7 +52,6 @@ export function googleFeatureId(type: number): number | undefined {
   return isOne ? type - GOOGLE_RECORD_HEADER_HOSTNAME + HEADER_HOSTNAME : undefined;
 }
 
-/** Declares the record of a feature. */
 function featureRecord<const N extends GoogleFeatureName>(
   type: number,
   name: N,

@@ -27,7 +27,6 @@ const LONGEST_ORIGIN = 16;
 /** Input of a {@linkcode DataFinder}. */
 export interface DataSource {
   readonly file: DwarfFile;
-  /** The unit with the entries for the code at an address. */
   unitOf(address: number): Unit | undefined;
   /** All units with code, split units in place of their skeletons. */
   units(): Iterable<Unit>;
@@ -67,7 +66,6 @@ export class DataFinder implements VariableFinder {
     );
   }
 
-  /** The function whose code is at an address. */
   functionAt(address: number): FunctionData | undefined {
     return this.#tolerant(() => {
       const owner = this.#source.unitOf(address);
@@ -102,7 +100,6 @@ export class DataFinder implements VariableFinder {
     });
   }
 
-  /** The global variable that contains an address. */
   globalAt(address: number): GlobalVariable | undefined {
     const all = this.#globals ??= this.#readGlobals();
     let low = 0, high = all.length;
@@ -265,7 +262,6 @@ export class DataFinder implements VariableFinder {
   }
 }
 
-/** The address range of a function that contains an address. */
 function pieceAt({ pieces }: UnitData, address: number): UnitData["pieces"][number] | undefined {
   let low = 0, high = pieces.length;
   while (low < high) {

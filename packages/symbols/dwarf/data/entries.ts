@@ -11,7 +11,6 @@ import type { Unit } from "../unit.ts";
 /** Limit of the entries of a unit. LLVM, linked into one unit, has some millions. */
 const MOST_ENTRIES = 1 << 24;
 
-/** An attribute of an entry. */
 export interface AttributeValue {
   /** `DW_FORM` of the attribute. */
   readonly form: number;
@@ -38,7 +37,6 @@ interface Abbrev {
  */
 export class Entries {
   readonly unit: Unit;
-  /** Number of entries. */
   readonly count: number;
   /** Position of each entry in the unit, in ascending order. */
   readonly at: Int32Array;
@@ -121,7 +119,6 @@ export class Entries {
     return this.#abbrevOf(entry).tag;
   }
 
-  /** The direct children of an entry. */
   *children(entry: number): Generator<number> {
     const end = intAt(this.after, entry);
     for (let i = entry + 1; i < end; i = intAt(this.after, i)) yield i;
