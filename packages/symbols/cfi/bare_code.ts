@@ -1,3 +1,4 @@
+import { numberAt } from "@perfdata/format/bytes";
 import { EM } from "../elf/elf_constants.ts";
 import { RULE } from "./cfi_constants.ts";
 import { ExpressionTable, FrameRules } from "./frame_rules.ts";
@@ -13,6 +14,8 @@ export interface PltSection {
   readonly low: number;
   /** First address after the section. */
   readonly high: number;
+  /** Reads the code of the section. */
+  code(): Uint8Array;
 }
 
 /** Key of the row of an entry point, beside numbers of pushed words: code without a caller. */
@@ -28,14 +31,17 @@ const ENTRY = 32;
  * entry point and the PLT stubs, which lld and linkers of static programs leave undescribed.
  *
  * Each lazy x86 stub has 16 bytes, `jmp *slot; push number; jmp first`: its last five bytes run
- * with one more word on the stack. The first stub, `push; jmp`, adds another word. Arm's stubs
- * change no register that unwinding needs.
+ * with one more word on the stack. The first stub, `push; jmp`, adds another word. On AArch64, the
+ * first stub and the code that resolves TLS descriptors push two registers, of any size of the
+ * stubs. Other stubs change no register that unwinding needs.
  */
 export class BareCode implements CfiSource {
   readonly expressions: ExpressionTable = new ExpressionTable(new Uint8Array(0), true);
   readonly #sections: readonly PltSection[];
   readonly #rows: RowTable;
   readonly #entry: number;
+  /** Addresses in `.plt` of AArch64 at which two registers are pushed: first and last, in pairs. */
+  #pushes: number[] | undefined;
   /** Row numbers by the words pushed since the call. */
   readonly #row = new Map<number, number>();
 
@@ -74,6 +80,13 @@ export class BareCode implements CfiSource {
     const section = this.#sections.find(({ low, high }) => address >= low && address < high);
     if (section === undefined) return -1;
     const { machine } = this.#rows.machine;
+    if (machine === EM.AARCH64 && section.name === ".plt") {
+      const pushes = this.#pushes ??= pushesOf(section);
+      for (let i = 0; i < pushes.length; i += 2) {
+        if (address > numberAt(pushes, i) && address <= numberAt(pushes, i + 1)) return 2;
+      }
+      return 0;
+    }
     if (section.name !== ".plt" || machine !== EM.X86_64 && machine !== EM.I386) return 0;
     const offset = address - section.low;
     if (offset < STUB) return offset < 6 ? 1 : 2;
@@ -89,9 +102,28 @@ function rulesOf(machine: CfiMachine, pushed: number): FrameRules {
     rules.rule[machine.returnAddress] = RULE.UNDEFINED;
     return rules;
   }
-  if (machine.link >= 0) return rules;
+  if (machine.link >= 0) {
+    rules.cfaOffset = machine.addressSize * pushed;
+    return rules;
+  }
   rules.cfaOffset = machine.addressSize * (pushed + 1);
   rules.rule[machine.returnAddress] = RULE.OFFSET;
   rules.value[machine.returnAddress] = -machine.addressSize;
   return rules;
+}
+
+/** Finds `stp Xn, Xm, [sp, #-16]!`, each up to the next `br`. */
+function pushesOf(section: PltSection): number[] {
+  const code = section.code();
+  const data = new DataView(code.buffer, code.byteOffset, code.byteLength);
+  const pushes: number[] = [];
+  for (let at = 0; at + 4 <= code.length; at += 4) {
+    const word = data.getUint32(at, true);
+    const isPush = (word & 0xffff83e0) >>> 0 === 0xa9bf03e0;
+    const isBranch = (word & 0xfffffc1f) >>> 0 === 0xd61f0000;
+    if (isPush && pushes.length % 2 === 0 || isBranch && pushes.length % 2 === 1) {
+      pushes.push(section.low + at);
+    }
+  }
+  return pushes.length % 2 === 0 ? pushes : pushes.slice(0, -1);
 }

@@ -358,11 +358,22 @@ export class FrameWalker {
     return value;
   }
 
-  /** Strips the authentication bits of a return address (aarch64). */
+  /**
+   * Strips the authentication bits of a return address (aarch64). They begin at the size of the
+   * address space, which is not recorded. The stack pointer gives only its least size, since a
+   * coroutine's stack may be far below other mappings, so the mappings decide.
+   */
   #returnAddress(pc: number): number {
     const limit = this.#addressLimit;
     if (limit === 0 || pc >= 0 && pc < limit) return pc;
-    return ((pc % limit) + limit) % limit;
+    for (const bits of ADDRESS_BITS) {
+      const size = 2 ** bits;
+      const address = ((pc % size) + size) % size;
+      if (size === limit) return address;
+      this.#code.find(address - 1);
+      if (this.#code.row !== NOT_MAPPED) return address;
+    }
+    return pc;
   }
 
   /** Finds the next frame by the frame pointer, for code without call frame information. */
@@ -437,11 +448,10 @@ export class FrameWalker {
   }
 }
 
-/**
- * Upper limit of user addresses: the smallest size of an aarch64 address space that contains the
- * stack pointer.
- */
+/** Sizes of user address spaces of aarch64, in bits, the largest first. */
+const ADDRESS_BITS = [52, 48, 47, 42, 39, 36] as const;
+
+/** The smallest size of an aarch64 address space that contains the stack pointer. */
 function addressLimit(sp: number): number {
-  for (const bits of [36, 39, 42, 47, 48]) if (sp < 2 ** bits) return 2 ** bits;
-  return 2 ** 52;
+  return 2 ** (ADDRESS_BITS.findLast((bits) => sp < 2 ** bits) ?? 52);
 }

@@ -124,12 +124,32 @@ Deno.test("FrameWalker on aarch64: a leaf, frame records and signed return addre
     6: 0,
     7: 0xffb4_0000_0000_4040n,
   };
-  assertEquals(walk(EM.AARCH64, frames, registers, words), {
+  const row = (address: number) => address >= 0x5000 ? NOT_MAPPED : undefined;
+  assertEquals(walk(EM.AARCH64, frames, registers, words, { row }), {
     frames: ["1010", "201f", "302f", "403f"],
     end: WALK_END.START,
     guessed: 0,
     wanted: 0,
   });
+});
+
+Deno.test("FrameWalker on aarch64: return addresses far above the stack keep their bits, signed ones those that are mapped", () => {
+  const X29 = 29, X30 = 30;
+  // A coroutine's stack below a program at 0xaaaa…, which is mapped in an address space of 48 bits.
+  const frames: Frame[] = [
+    { at: 0xaaaa_0000_1000, cfa: ["sp", 2], saved: { [X29]: -2, [X30]: -1 } },
+    { at: 0xaaaa_0000_2000, cfa: ["sp", 2], saved: { [X29]: -2, [X30]: -1 } },
+    { at: 0xaaaa_0000_3000, cfa: ["sp", 0], end: true },
+  ];
+  const row = (address: number) =>
+    address >= 0xaaaa_0000_1000 && address < 0xaaaa_0000_4000 ? undefined : NOT_MAPPED;
+  const registers = { 32: 0xaaaa_0000_1010, [X29]: 0 };
+  const words = { 1: 0xaaaa_0000_2020n, 3: 0x0055_aaaa_0000_3030n };
+  assertEquals(walk(EM.AARCH64, frames, registers, words, { row }).frames, [
+    "aaaa00001010",
+    "aaaa0000201f",
+    "aaaa0000302f",
+  ]);
 });
 
 Deno.test("FrameWalker on i386: 32-bit words are unwound to the end of the copy", () => {

@@ -89,10 +89,11 @@ export class ObjectCfi {
         /^\.i?plt(?:\.|$)/.test(name) && type === SHT.PROGBITS
       );
       if (sources.length > 0) {
-        const sections = stubs.map(({ name, addr, size }) => ({
-          name,
-          low: addr,
-          high: addr + size,
+        const sections = stubs.map((section) => ({
+          name: section.name,
+          low: section.addr,
+          high: section.addr + section.size,
+          code: () => runtime.sectionData(section),
         }));
         sources.push(new BareCode(sections, runtime.entry, rows));
       }

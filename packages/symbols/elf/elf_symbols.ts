@@ -6,7 +6,7 @@ import { SymbolTableBuilder } from "../table/symbol_table_builder.ts";
 import { EM, ET, SHF, SHN, SHT, STB, STT, STV } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
-import { readPlt } from "./plt.ts";
+import { readPlt, TLS_DESCRIPTORS } from "./plt.ts";
 import { rawSymbolNameLength, type RawSymbols, readRawSymbols } from "./raw_symbols.ts";
 import { sectionAddress } from "./section_address.ts";
 
@@ -228,7 +228,7 @@ function distinct(numbers: readonly number[]): Float64Array {
 
 /** Whether an address may be in a PLT stub. */
 function reachesPlt(elf: ElfFile, addresses: Float64Array): boolean {
-  return [".plt", ".plt.sec", ".plt.got"].some((name) => {
+  return [".plt", ".iplt", ".plt.sec", ".plt.got"].some((name) => {
     const section = elf.section(name);
     const first = section === undefined
       ? undefined
@@ -279,8 +279,10 @@ function addPlt(
   const named = dynsym === undefined ? 0 : builder.addStrings(dynsym.strings, "@plt");
   const stubs = readPlt(elf);
   // Name the stub of a local IFUNC as objdump does, by the address of its resolver.
-  const unnamed = stubs.filter((stub) => stub.symbol === 0);
-  const names = unnamed.map((stub) => `*ABS*+${addressToHex(stub.addend)}@plt`);
+  const unnamed = stubs.filter(({ symbol }) => symbol === 0 || symbol === TLS_DESCRIPTORS);
+  const names = unnamed.map(({ symbol, addend }) =>
+    symbol === 0 ? `*ABS*+${addressToHex(addend)}@plt` : "*TLSDESC*@plt"
+  );
   const resolvers = builder.addStrings(new TextEncoder().encode(names.join("")));
   let offset = 0;
   unnamed.forEach(({ address, size }, i) => {
@@ -290,7 +292,7 @@ function addPlt(
   });
   if (dynsym === undefined) return;
   for (const { address, size, symbol } of stubs) {
-    if (symbol === 0 || symbol >= dynsym.count) continue;
+    if (symbol <= 0 || symbol >= dynsym.count) continue;
     const length = rawSymbolNameLength(dynsym, symbol);
     const name = { strings: named, offset: dynsym.name[symbol] ?? 0, length };
     builder.add(address, size, name, STB.GLOBAL, STT.FUNC);

@@ -101,6 +101,125 @@ Deno.test({
     }),
 });
 
+/** A library that calls other libraries, and has variables of threads. */
+const LIBRARY = `
+extern int ext_a(int), ext_b(int), ext_c(int);
+extern __thread int tls_var, tls_other;
+__thread int own_tls = 3;
+int use(int x) { return ext_a(x) + ext_b(x) * ext_c(x) + tls_var + tls_other; }
+int use2(int x) { return ext_c(x) + ext_b(x + 1) + own_tls; }
+static int impl(int x) { return x + 1; }
+static void *resolve(void) { return (void *)impl; }
+int fast(int) __attribute__((ifunc("resolve")));
+int use3(int x) { return fast(x); }
+`;
+
+Deno.test({
+  name:
+    "readElfSymbols, AArch64: PLT stubs equal llvm-objdump's labels, with branch protection and TLS descriptors",
+  ...ignored(notInstalled("clang", "ld.lld", "llvm-objdump", "readelf")),
+  fn: () =>
+    inFolder((folder) => {
+      const source = `${folder}/library.c`;
+      Deno.writeTextFileSync(source, LIBRARY);
+      const missing = notInstalled("aarch64-linux-gnu-ld");
+      if (missing !== undefined) console.log(`ignored: stubs of GNU ld: ${missing}`);
+      const linkers = ["ld.lld", ...(missing === undefined ? ["aarch64-linux-gnu-ld"] : [])];
+      const kinds = [["none"], ["bti", "force-bti"], ["pac-ret", "pac-plt"], [
+        ...["standard", "force-bti", "pac-plt"],
+      ]] as const;
+      let resolvers = 0;
+      for (const [protection, ...flags] of kinds) {
+        const object = `${folder}/${protection}.o`;
+        run(
+          "clang",
+          ...["--target=aarch64-linux-gnu", "-O2", "-fPIC", "-c", "-o", object],
+          source,
+          `-mbranch-protection=${protection}`,
+        );
+        for (const linker of linkers) {
+          const path = `${folder}/${protection}.${linker}.so`;
+          run(linker, "-shared", ...flags.flatMap((flag) => ["-z", flag]), "-o", path, object);
+          const dump = run("llvm-objdump", "-d", "-j", ".plt", path);
+          const expected = [...dump.matchAll(/^([0-9a-f]+) <(\S+@plt)>:$/gm)]
+            .map(([, at = "", name]) => `${parseInt(at, 16)} ${name}`);
+          const [, tls] = /\(TLSDESC_PLT\)\s+0x([0-9a-f]+)/.exec(run("readelf", "-dW", path)) ?? [];
+          if (tls !== undefined) expected.push(`${parseInt(tls, 16)} *TLSDESC*@plt`);
+          resolvers += tls === undefined ? 0 : 1;
+          const elf = readElf(path);
+          const { table } = readElfSymbols(elf);
+          const found = readPlt(elf).map(({ address, size }) => {
+            const name = table.name(table.lookup(address));
+            assertEquals(table.name(table.lookup(address + size - 1)), name);
+            return `${address} ${name}`;
+          });
+          assertEquals(found, expected, path);
+          assertEquals(found.length, tls === undefined ? 4 : 5);
+        }
+      }
+      assertEquals(resolvers, missing === undefined ? kinds.length : 0);
+    }),
+});
+
+Deno.test("readPlt: code that resolves TLS descriptors is no stub of a relocation, on x86-64 and AArch64", () => {
+  const jump = (from: number, slot: number) => [0xff, 0x25, ...word32(slot - from - 6)];
+  const word32 = (value: number) => [0, 8, 16, 24].map((bits) => value >> bits & 0xff);
+  const words = (...all: number[]) => all.flatMap(word32);
+  const x86 = [
+    // push *8(GOT); jmp *16(GOT)
+    ...[0xff, 0x35, ...word32(0x3008 - 0x1006), ...jump(0x1006, 0x3010), 0x0f, 0x1f, 0x40, 0],
+    ...[...jump(0x1010, 0x3018), 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff],
+    // push *8(GOT); jmp *(TLS descriptors)
+    ...[0xff, 0x35, ...word32(0x3008 - 0x1026), ...jump(0x1026, 0x2ff8), 0x0f, 0x1f, 0x40, 0],
+  ];
+  const [nop, br] = [0xd503201f, 0xd61f0220];
+  const arm = words(
+    // stp x16, x30, [sp, #-16]!; adrp x16, 0x3000; ldr x17, [x16, #16]; add x16, x16, #16; br x17
+    ...[0xa9bf7bf0, 0xd0000010, 0xf9400a11, 0x91004210, br, nop, nop, nop],
+    // bti c; adrp x16, 0x3000; ldr x17, [x16, #24]; add x16, x16, #24; br x17; nop
+    ...[0xd503245f, 0xd0000010, 0xf9400e11, 0x91006210, br, nop],
+    // stp x2, x3, [sp, #-16]!; adrp x2, 0x2000; adrp x3, 0x3000; ldr x2, [x2, #0xff8]; …; br x2
+    ...[0xa9bf0fe2, 0xb0000002, 0xd0000003, 0xf947fc42, 0x91000063, 0xd61f0040, nop, nop],
+  );
+  const kinds = [
+    { machine: 62, code: x86, types: [36, 7], stub: [0x1010, 16], resolver: [0x1020, 16] },
+    { machine: 183, code: arm, types: [1031, 1026], stub: [0x1020, 24], resolver: [0x1038, 32] },
+  ];
+  for (const { machine, code, types: [tls = 0, slot = 0], stub, resolver } of kinds) {
+    const layout = { is64: true, littleEndian: true };
+    const symbols = ["tls_var", "ext_a"].map((name) => ({
+      name,
+      value: 0n,
+      size: 0n,
+      info: 0x10,
+      shndx: 0,
+    }));
+    const { symtab, strtab } = symbolTable(layout, symbols);
+    const relocations = new Bytes(true, true)
+      .u64(0x3028).u32(tls).u32(1).u64(0)
+      .u64(0x3018).u32(slot).u32(2).u64(0).done();
+    const dynamic = new Bytes(true, true).u64(0x6ffffef6).u64(resolver[0] ?? 0).u64(0).u64(0);
+    const elf = ElfFile.open(bytesSource(writeElf({
+      ...layout,
+      type: 3,
+      machine,
+      sections: [
+        { name: ".dynsym", type: 11, bytes: symtab, link: 2, entsize: 24 },
+        { name: ".dynstr", type: 3, bytes: strtab },
+        { name: ".rela.plt", type: 4, bytes: relocations, entsize: 24 },
+        { name: ".plt", type: 1, flags: 6, addr: 0x1000n, bytes: Uint8Array.from(code) },
+        { name: ".dynamic", type: 6, addr: 0x2000n, bytes: dynamic.done() },
+      ],
+    })));
+    const { table } = readElfSymbols(elf);
+    const found = readPlt(elf).map(({ address, size }) => [
+      ...[address, size],
+      table.name(table.lookup(address)),
+    ]);
+    assertEquals(found, [[...stub, "ext_a@plt"], [...resolver, "*TLSDESC*@plt"]]);
+  }
+});
+
 Deno.test({
   name: "readElfSymbols: samples get the symbols and offsets of perf for every flavour",
   ...ignored(notInstalled("perf", "g++")),

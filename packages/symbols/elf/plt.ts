@@ -3,12 +3,18 @@ import { EM, SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 
+/** The `symbol` of the code that resolves TLS descriptors. */
+export const TLS_DESCRIPTORS = -1;
+
 /** A stub of the procedure linkage table. */
 export interface PltEntry {
   readonly address: Address;
   /** Size in bytes. */
   readonly size: number;
-  /** Index in `.dynsym` of the called function; 0 for an IFUNC that is resolved by address. */
+  /**
+   * Index in `.dynsym` of the called function; 0 for an IFUNC that is resolved by address;
+   * {@linkcode TLS_DESCRIPTORS}.
+   */
   readonly symbol: number;
   /** The relocation's addend: for an IFUNC, the address of its resolver. */
   readonly addend: Address;
@@ -16,6 +22,7 @@ export interface PltEntry {
 
 interface Relocation {
   readonly offset: Address;
+  readonly type: number;
   readonly symbol: number;
   readonly addend: Address;
 }
@@ -25,7 +32,6 @@ const PLT_SHAPE: Readonly<Record<number, { header: number; entry: number }>> = {
   [EM.I386]: { header: 16, entry: 16 },
   [EM.X86_64]: { header: 16, entry: 16 },
   [EM.ARM]: { header: 20, entry: 12 },
-  [EM.AARCH64]: { header: 32, entry: 16 },
   [EM.RISCV]: { header: 32, entry: 16 },
   [EM.LOONGARCH]: { header: 32, entry: 16 },
   [EM.SPARC]: { header: 48, entry: 12 },
@@ -33,12 +39,44 @@ const PLT_SHAPE: Readonly<Record<number, { header: number; entry: number }>> = {
 };
 
 /**
+ * Relocations of TLS descriptors (R_386_TLS_DESC, R_X86_64_TLSDESC, R_ARM_TLS_DESC,
+ * R_AARCH64_TLSDESC), which linkers put into `.rela.plt`: no stub calls them.
+ */
+const TLS_DESCRIPTOR: Readonly<Record<number, number>> = {
+  [EM.I386]: 41,
+  [EM.X86_64]: 36,
+  [EM.ARM]: 13,
+  [EM.AARCH64]: 1031,
+};
+
+/** Relocations of IFUNCs: R_386_IRELATIVE, R_X86_64_IRELATIVE, R_AARCH64_IRELATIVE. */
+const IFUNC: Readonly<Record<number, number>> = {
+  [EM.I386]: 42,
+  [EM.X86_64]: 37,
+  [EM.AARCH64]: 1032,
+};
+
+/** `DT_TLSDESC_PLT`: address of the code that resolves TLS descriptors when they are first used. */
+const DT_TLSDESC_PLT = 0x6fff_fef6;
+
+/** A stub whose jump was decoded, with the slot of the GOT that it jumps through. */
+interface Jump {
+  readonly address: Address;
+  readonly size: number;
+  readonly slot: Address;
+}
+
+/**
  * Finds PLT stubs, which have no symbols, and the functions that they call.
  *
- * On x86, a stub belongs to the relocation of the GOT slot through which it jumps. This holds for
- * `.plt`, `.plt.sec` (the called stubs with indirect branch tracking) and `.plt.got`. Stubs of
- * `.plt` without such a jump, and stubs of other machines, are in the order of the slots. The order
- * of `.rela.plt` (`.rel.plt`) can differ: linkers put relocations of IFUNCs at its end.
+ * On x86 and AArch64, a stub belongs to the relocation of the GOT slot through which it jumps. This
+ * holds for `.plt`, `.iplt`, `.plt.sec` (the called stubs with indirect branch tracking) and
+ * `.plt.got`, and for stubs of any size, as with branch protection. Stubs of `.plt` on x86 without
+ * such a jump, and stubs of other machines, are in the order of the slots. The order of `.rela.plt`
+ * (`.rel.plt`) can differ: linkers put relocations of IFUNCs at its end.
+ *
+ * The code at the end of `.plt` that resolves TLS descriptors is a stub with the symbol
+ * {@linkcode TLS_DESCRIPTORS}.
  *
  * @throws {ElfError} If a section is outside of the file.
  */
@@ -46,36 +84,42 @@ export function readPlt(elf: ElfFile): PltEntry[] {
   const entries: PltEntry[] = [];
   const relocationSection = elf.section(".rela.plt") ?? elf.section(".rel.plt");
   const plt = elf.section(".plt");
-  const relocations = relocationSection === undefined
-    ? []
-    : readRelocations(elf, relocationSection).sort((a, b) => a.offset - b.offset);
+  const relocations = relocationSection === undefined ? [] : readRelocations(elf, relocationSection)
+    .filter(({ type }) => type !== TLS_DESCRIPTOR[elf.machine])
+    .sort((a, b) => a.offset - b.offset);
   const bySlot = new Map(relocations.map((relocation) => [relocation.offset, relocation]));
   const isX86 = elf.machine === EM.X86_64 || elf.machine === EM.I386;
-  if (plt !== undefined && plt.type !== SHT.NOBITS && relocations.length > 0) {
+  const isDecoded = isX86 || elf.machine === EM.AARCH64;
+  const resolver = plt === undefined ? undefined : tlsResolver(elf, plt);
+  if (plt !== undefined && plt.type !== SHT.NOBITS && elf.machine !== EM.AARCH64) {
     const { header, entry } = pltShape(elf, plt, relocations.length);
     const slotOf = new Map(
       isX86 ? readJumps(elf, plt).map(({ address, slot }) => [address, slot]) : [],
     );
+    const end = resolver ?? plt.addr + plt.size;
     let address = plt.addr + header;
     for (const inOrder of relocations) {
-      if (entry === 0 || address + entry > plt.addr + plt.size) break;
+      if (entry === 0 || address + entry > end) break;
       const slot = slotOf.get(address);
       const { symbol, addend } = (slot === undefined ? undefined : bySlot.get(slot)) ?? inOrder;
       entries.push({ address, size: entry, symbol, addend });
       address += entry;
     }
   }
-  if (isX86) {
+  if (isDecoded) {
+    const names = isX86 ? [".plt.sec", ".plt.got", ".iplt"] : [".plt", ".iplt"];
+    const stubs = names.flatMap((name) => {
+      const section = elf.section(name);
+      if (section === undefined || section.type === SHT.NOBITS) return [];
+      return isX86 ? readJumps(elf, section) : readArmJumps(elf, section);
+    });
     const dynamic = elf.section(".rela.dyn") ?? elf.section(".rel.dyn");
-    const got = elf.section(".plt.got");
-    const stubs = [elf.section(".plt.sec"), got].flatMap((section) =>
-      section === undefined || section.type === SHT.NOBITS ? [] : readJumps(elf, section)
-    );
+    const others = new Set(stubs.map(({ slot }) => slot).filter((slot) => !bySlot.has(slot)));
     // Most other relocations are of data.
-    if (got !== undefined && dynamic !== undefined && stubs.length > 0) {
-      const others = new Set(stubs.map(({ slot }) => slot).filter((slot) => !bySlot.has(slot)));
+    if (dynamic !== undefined && others.size > 0) {
       for (const relocation of readRelocations(elf, dynamic, others)) {
-        if (relocation.symbol !== 0) bySlot.set(relocation.offset, relocation);
+        const { offset, type, symbol } = relocation;
+        if (symbol !== 0 || type === IFUNC[elf.machine]) bySlot.set(offset, relocation);
       }
     }
     for (const { address, size, slot } of stubs) {
@@ -84,7 +128,33 @@ export function readPlt(elf: ElfFile): PltEntry[] {
       entries.push({ address, size, symbol: found.symbol, addend: found.addend });
     }
   }
+  if (plt !== undefined && resolver !== undefined) {
+    const size = plt.addr + plt.size - resolver;
+    entries.push({ address: resolver, size, symbol: TLS_DESCRIPTORS, addend: 0 });
+  }
   return entries;
+}
+
+/** Address of the code in `.plt` that resolves TLS descriptors; `undefined` if there is none. */
+function tlsResolver(elf: ElfFile, plt: ElfSection): Address | undefined {
+  const section = elf.section(".dynamic");
+  if (section === undefined || section.type === SHT.NOBITS) return undefined;
+  const bytes = elf.sectionData(section);
+  const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const word = (at: number): Address => wordAt(elf, data, at);
+  const size = elf.is64 ? 8 : 4;
+  for (let at = 0; at + 2 * size <= bytes.length; at += 2 * size) {
+    if (word(at) !== DT_TLSDESC_PLT) continue;
+    const address = word(at + size);
+    return address >= plt.addr && address < plt.addr + plt.size ? address : undefined;
+  }
+  return undefined;
+}
+
+/** An address-sized word. */
+function wordAt({ is64, littleEndian: le }: ElfFile, data: DataView, at: number): Address {
+  if (!is64) return data.getUint32(at, le);
+  return data.getInt32(le ? at + 4 : at, le) * 4294967296 + data.getUint32(le ? at : at + 4, le);
 }
 
 function pltShape(
@@ -95,13 +165,7 @@ function pltShape(
   const known = PLT_SHAPE[elf.machine];
   if (known === undefined) return { header: plt.entsize, entry: plt.entsize };
   // A static program has only IFUNC stubs and no lazy binding, so no header.
-  if (plt.size === known.entry * count) return { header: 0, entry: known.entry };
-  // Branch protection on AArch64 makes the stubs longer.
-  const spread = (plt.size - known.header) / count;
-  const entry = Number.isInteger(spread) && spread > known.entry && spread <= 32
-    ? spread
-    : known.entry;
-  return { header: known.header, entry };
+  return plt.size === known.entry * count ? { header: 0, entry: known.entry } : known;
 }
 
 /** Reads the relocations of a section, or only those of some slots. */
@@ -123,35 +187,29 @@ function readRelocations(
   const bytes = elf.sectionData(section);
   const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const le = elf.littleEndian;
-  const address = (at: number): Address =>
-    data.getInt32(le ? at + 4 : at, le) * 4294967296 + data.getUint32(le ? at : at + 4, le);
+  const word = (at: number): Address => wordAt(elf, data, at);
   const relocations: Relocation[] = [];
   for (let at = 0; at + size <= bytes.length; at += stride) {
-    if (slots !== undefined && !slots.has(elf.is64 ? address(at) : data.getUint32(at, le))) {
-      continue;
-    }
+    const offset = word(at);
+    if (slots !== undefined && !slots.has(offset)) continue;
     if (elf.is64) {
       relocations.push({
-        offset: address(at),
+        offset,
+        type: data.getUint32(le ? at + 8 : at + 12, le),
         symbol: data.getUint32(le ? at + 12 : at + 8, le),
-        addend: rela ? address(at + 16) : 0,
+        addend: rela ? word(at + 16) : 0,
       });
     } else {
-      relocations.push({
-        offset: data.getUint32(at, le),
-        symbol: data.getUint32(at + 4, le) >>> 8,
-        addend: rela ? data.getUint32(at + 8, le) : 0,
-      });
+      const info = data.getUint32(at + 4, le);
+      const addend = rela ? data.getUint32(at + 8, le) : 0;
+      relocations.push({ offset, type: info & 0xff, symbol: info >>> 8, addend });
     }
   }
   return relocations;
 }
 
 /** Reads the stubs of `.plt.sec` and `.plt.got`: `[endbr] [bnd] jmp *slot`, of 8 or 16 bytes. */
-function readJumps(
-  elf: ElfFile,
-  section: ElfSection,
-): { address: Address; size: number; slot: Address }[] {
+function readJumps(elf: ElfFile, section: ElfSection): Jump[] {
   const code = elf.sectionData(section);
   const data = new DataView(code.buffer, code.byteOffset, code.byteLength);
   const gotPlt = elf.section(".got.plt") ?? elf.section(".got");
@@ -161,7 +219,7 @@ function readJumps(
     : code[0] === 0xf3 || section.size % 16 === 0
     ? 16
     : 8;
-  const stubs: { address: Address; size: number; slot: Address }[] = [];
+  const stubs: Jump[] = [];
   for (let at = 0; at + size <= code.length; at += size) {
     for (let i = at; i + 6 <= at + size; i++) {
       // ff 25 disp32: jmp *disp32(%rip) on x86-64, jmp *disp32 on i386; ff a3: jmp *disp32(%ebx)
@@ -175,6 +233,39 @@ function readJumps(
       stubs.push({ address: section.addr + at, size, slot });
       break;
     }
+  }
+  return stubs;
+}
+
+const BTI_C = 0xd503245f;
+const NOP = 0xd503201f;
+
+/**
+ * Reads the stubs of AArch64: `[bti c]; adrp x16, page; ldr x17, [x16, offset]; add x16, …;
+ * [autia1716]; br x17`, and `nop` up to the next one.
+ */
+function readArmJumps(elf: ElfFile, section: ElfSection): Jump[] {
+  const code = elf.sectionData(section);
+  const data = new DataView(code.buffer, code.byteOffset, code.byteLength);
+  // Instructions are little-endian in big-endian programs, too.
+  const at = (i: number): number => i >= 0 && i + 4 <= code.length ? data.getUint32(i, true) : 0;
+  const stubs: Jump[] = [];
+  for (let i = 0; i + 8 <= code.length; i += 4) {
+    const [adrp, load] = [at(i), at(i + 4)];
+    // adrp x16, …; ldr x17, [x16, #12 bits × 8], or ldr w17, × 4, for pointers of 32 bits.
+    const isWide = (load & 0xffc003ff) >>> 0 === 0xf9400211;
+    if ((adrp & 0x9f00001f) >>> 0 !== 0x90000010) continue;
+    if (!isWide && (load & 0xffc003ff) >>> 0 !== 0xb9400211) continue;
+    const pages = ((adrp << 8 >> 13) << 2) | (adrp >>> 29 & 3);
+    const address = section.addr + i;
+    const slot = address - address % 4096 + pages * 4096 +
+      (load >>> 10 & 0xfff) * (isWide ? 8 : 4);
+    let end = i + 8;
+    while (end < i + 24 && at(end) !== 0xd61f0220) end += 4;
+    end += 4;
+    while (at(end) === NOP) end += 4;
+    const begin = at(i - 4) === BTI_C ? i - 4 : i;
+    stubs.push({ address: section.addr + begin, size: end - begin, slot });
   }
   return stubs;
 }
