@@ -7,15 +7,8 @@
 export { dump, type DumpOptions, type DumpStats } from "./dump.ts";
 export { headerLines, type HeaderOptions } from "./header/header_text.ts";
 export { hexOfRecord } from "./hex/hex_record.ts";
-export {
-  clip,
-  HEX_SECTIONS,
-  type HexOptions,
-  type HexRun,
-  MAX_STRUCTURE,
-  PART,
-} from "./hex/hex_run.ts";
-export { hexRuns, hexStructures } from "./hex/hex_runs.ts";
+export { HEX_SECTIONS, type HexOptions, type HexRun } from "./hex/hex_run.ts";
+export { hexRuns } from "./hex/hex_runs.ts";
 export { hexText, type HexTextOptions } from "./hex/hex_text.ts";
 export {
   dumpRecordName,
@@ -23,8 +16,8 @@ export {
   recordNames,
   recordTypeOfName,
 } from "./records/perf_record_names.ts";
-export { isFiltered, isWanted, type RecordFilter } from "./records/record_filter.ts";
-export { RecordLines, recordThread } from "./records/record_line.ts";
+export { type RecordFilter } from "./records/record_filter.ts";
+export { recordThread } from "./records/record_line.ts";
 export {
   type CsvLine,
   type RecordsFilter,

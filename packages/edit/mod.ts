@@ -20,7 +20,6 @@ export type { JoinedChains } from "./copy/joined_chains.ts";
 export {
   FileOutput,
   type Loss,
-  OF_COMPRESSION,
   PipeOutput,
   type RecordingHead,
   type RecordingOutput,

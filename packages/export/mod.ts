@@ -10,7 +10,6 @@ export {
   binaryBranches,
   bolt,
   type BranchPlaces,
-  linkedAddress,
   profgen,
 } from "./branches/branch_profile.ts";
 export { hasBranches, type RecordedBinary, recordedBinary } from "./branches/recorded_binary.ts";
@@ -22,9 +21,7 @@ export {
   type PlaceSamples,
 } from "./branches/sample_fdata.ts";
 export {
-  discriminatorOf,
   type FunctionSamples,
-  lineOffsetOf,
   type LineSamples,
   locationOf,
   type ProfileDwarf,
@@ -46,12 +43,7 @@ export type { CallWriter } from "./formats/call_writer.ts";
 export { callgrind, type CallgrindOptions } from "./formats/callgrind.ts";
 export { chrome, type ChromeOptions } from "./formats/chrome.ts";
 export { firefox, type FirefoxOptions } from "./formats/firefox.ts";
-export {
-  breakpadId,
-  type FirefoxTable,
-  type FirefoxTables,
-  firefoxTables,
-} from "./formats/firefox_tables.ts";
+export { breakpadId } from "./formats/firefox_tables.ts";
 export { folded, type FoldedOptions } from "./formats/folded.ts";
 export { MessageBytes } from "./formats/message_bytes.ts";
 export { otlp, type OtlpOptions } from "./formats/otlp.ts";

@@ -24,10 +24,10 @@ export {
   FlowStatus,
   noFlowCounts,
 } from "./flow/flow_options.ts";
-export { FlowOutput, FlowState } from "./flow/flow_output.ts";
+export { FlowOutput } from "./flow/flow_output.ts";
 export { PacketEvents } from "./flow/packet_events.ts";
 export { FLOW_ERROR_TEXT, FlowError, FlowEvent } from "./flow/flow_event.ts";
-export { isRealCall, PathEnd, pathSlot, PathTable } from "./flow/path_table.ts";
+export { isRealCall, PathTable } from "./flow/path_table.ts";
 export { type ClockRatios, TimeKeeper } from "./flow/time_keeper.ts";
 export {
   decodePackets,

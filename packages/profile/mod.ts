@@ -10,7 +10,6 @@ export {
   type CollectOptions,
   type EventTotal,
   type SampleKeys,
-  STAND_IN,
   type TakenRows,
 } from "./collecting/collect_options.ts";
 export { CollectedRows, type RowSample } from "./collecting/collected_rows.ts";
@@ -63,7 +62,6 @@ export {
   type SampleColumns,
   type StackColumns,
   totals,
-  unnamedCode,
   UNVERIFIED_MARK,
 } from "./columns/profile.ts";
 export { type NamesById, type ThreadNames, threadNames } from "./columns/thread_names.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { Engine, engineOf, type Extent, historyOf } from "./engine/engine.ts";
+export { Engine, type Extent } from "./engine/engine.ts";
 export type { Consumer, Needs } from "./engine/engine_consumer.ts";
 export type { EngineOptions } from "./engine/engine_options.ts";
 export {
@@ -25,20 +25,16 @@ export { History } from "./history/history.ts";
 export type { Applied, HistoryIndex, HistoryOptions } from "./history/history_keeper.ts";
 export type { MachineLog } from "./history/machine_log.ts";
 export { KeptRecords, type KeptRecordsPart } from "./index/kept_records.ts";
-export { Moments, type MomentsPart, stepOf } from "./index/moments.ts";
+export { Moments, type MomentsPart } from "./index/moments.ts";
 export {
-  type BlockRange,
   changesMachine,
   type HistoryPart,
   type IndexBlock,
-  memoryOf,
   RecordingIndex,
 } from "./index/recording_index.ts";
 export { Rounds, type RoundsPart } from "./index/rounds.ts";
 export { SeenThreads, type SeenThreadsPart } from "./index/seen_threads.ts";
 export {
-  HOW_TO_RECORD,
-  HOW_TO_RECORD_SWITCHES,
   type IntervalCounts,
   intervalLines,
   type MissingSwitches,
@@ -55,38 +51,18 @@ export {
 } from "./intervals/scheduler_events.ts";
 export {
   type HandlerCounts,
-  type IntervalListener,
-  type IntervalOptions,
   THREAD_STATE,
   type ThreadInterval,
   ThreadIntervals,
 } from "./intervals/thread_intervals.ts";
-export {
-  DEFAULT_GUEST,
-  GuestMachines,
-  guestOfPid,
-  isGuestMode,
-  machineName,
-} from "./machine/guest_machines.ts";
-export {
-  KernelMaps,
-  kernelModuleName,
-  type KernelOwner,
-  type KnownBinary,
-} from "./machine/kernel_maps.ts";
+export { GuestMachines, isGuestMode, machineName } from "./machine/guest_machines.ts";
+export { type KnownBinary } from "./machine/kernel_maps.ts";
 export { Machine } from "./machine/machine.ts";
 export { AddressSpaces, type MapRange } from "./machine/machine_maps.ts";
 export { NameTable } from "./machine/machine_names.ts";
 export { TidTable } from "./machine/machine_tids.ts";
 export type { MachineView } from "./machine/machine_view.ts";
-export {
-  MAP,
-  MAPPED,
-  type MapSource,
-  MapSources,
-  mmapSize,
-  rangeOfRecord,
-} from "./machine/map_sources.ts";
+export { MAP, type MapSource, MapSources, mmapSize } from "./machine/map_sources.ts";
 export { SampleComms } from "./machine/sample_comms.ts";
 export {
   type FoundPlaces,
@@ -128,16 +104,7 @@ export {
 } from "./order/order.ts";
 export { isKnownTime, RecordTime, TimeColumns } from "./order/record_time.ts";
 export { RelativeTime } from "./order/relative_time.ts";
-export {
-  BRANCH,
-  CHOSEN,
-  PLACE_FRAME,
-  type RecordBytes,
-  Run,
-  RUN_ROWS,
-  RunColumns,
-  RunWriter,
-} from "./order/run.ts";
+export { BRANCH, CHOSEN, PLACE_FRAME, type RecordBytes, Run } from "./order/run.ts";
 export { type TimePart, TimeSpan } from "./order/time_span.ts";
 export {
   ADDRESS_USE,
@@ -147,16 +114,7 @@ export {
 } from "./places/address_table.ts";
 export type { JitRecorded, JitVersions } from "./places/jit_versions.ts";
 export { JoinedPlaces } from "./places/joined_places.ts";
-export {
-  ADDRESS_RULE,
-  type DescribedMap,
-  describeMap,
-  KERNEL_HIDDEN,
-  KERNEL_UNMAPPED,
-  Places,
-  type PlacesPart,
-  UNMAPPED,
-} from "./places/places.ts";
+export { KERNEL_HIDDEN, Places, type PlacesPart, UNMAPPED } from "./places/places.ts";
 export { GUEST_KERNEL, type MappedObject, RecordedObjects } from "./places/recorded_objects.ts";
 export { type IdentifiedObject, sharedBuildIdTexts } from "./places/shared_build_ids.ts";
 export { runEngine } from "./reading/run_engine.ts";
@@ -168,13 +126,7 @@ export type { SampleFilter } from "./samples/resolve.ts";
 export { type EventPeriods, LargestPeriods, rulingPeriodText } from "./samples/ruling_period.ts";
 export { type HistogramPart, SampleHistogram } from "./samples/sample_histogram.ts";
 export { SampleReads } from "./samples/sample_reads.ts";
-export {
-  ChainStep,
-  contextMode,
-  INVALID,
-  isContextMarker,
-  type SampledChain,
-} from "./stacks/chains.ts";
+export { isContextMarker } from "./stacks/chains.ts";
 export { type StacksPart, StackTable, UserFrames } from "./stacks/stacks.ts";
 export {
   noStacksText,
@@ -183,7 +135,7 @@ export {
   unwoundRows,
   unwoundText,
 } from "./stacks/unwind_text.ts";
-export { DeferredChains, UserChains } from "./stacks/user_chains.ts";
+export { DeferredChains } from "./stacks/user_chains.ts";
 export {
   parseLength,
   parseTime,
@@ -191,27 +143,10 @@ export {
   sampleSpan,
   type TimeRange,
 } from "./time/time_range.ts";
-export {
-  bytesOf,
-  compare,
-  type Moment,
-  type Window,
-  WINDOW_BYTES,
-  type WindowOptions,
-  type WindowRange,
-  windowsOf,
-} from "./windows/plan.ts";
-export { WindowReader } from "./windows/window_reader.ts";
+
 export { sampleJobs, type SizedReader, textJobs } from "./workers/jobs.ts";
 export { SharedConsumers } from "./workers/shared_consumers.ts";
-export {
-  isShareable,
-  type JoinedNumbers,
-  Joiner,
-  type Shareable,
-  type StretchPart,
-  type ThreadTotals,
-} from "./workers/part.ts";
+export { type JoinedNumbers, type Shareable } from "./workers/part.ts";
 export {
   listQueue,
   Pool,
@@ -223,4 +158,4 @@ export {
   type PoolServer,
   servePool,
 } from "./workers/pool.ts";
-export type { ThreadError, ThreadMessage, Workers, WorkerThread } from "./workers/thread.ts";
+export type { ThreadMessage, Workers, WorkerThread } from "./workers/thread.ts";

@@ -10,13 +10,7 @@
 import "./elf/plain_decompressors.ts";
 
 export { SymbolBundle } from "./bundle/bundle.ts";
-export {
-  type BundledFile,
-  bundledText,
-  decodeBundleCode,
-  encodeBundleCode,
-  partsSource,
-} from "./bundle/bundle_code.ts";
+export { type BundledFile, bundledText, partsSource } from "./bundle/bundle_code.ts";
 export { BundleError } from "./bundle/bundle_format.ts";
 export { BundleFrames } from "./bundle/bundle_frames.ts";
 export { type BundleEntry, BundleObject } from "./bundle/bundle_object.ts";
@@ -28,14 +22,13 @@ export {
   miniDebugInfos,
   type ObjectCode,
   openObjectCode,
-  unknownCode,
 } from "./code/object_code.ts";
 export { demangle, type DemangleOptions, Demangler } from "./demangle/demangler.ts";
 export { demangleItanium, type ItaniumOptions } from "./demangle/itanium.ts";
 export { demangleRustLegacy, type RustOptions } from "./demangle/rust_legacy.ts";
 export { demangleRustV0 } from "./demangle/rust_v0.ts";
 export { crc32 } from "./elf/crc32.ts";
-export { type Decompress, type Decompressors, defaultDecompressors } from "./elf/decompress.ts";
+export { type Decompress, type Decompressors } from "./elf/decompress.ts";
 export {
   ELFCOMPRESS,
   EM,
@@ -58,29 +51,17 @@ export {
   type ElfOpenOptions,
   type ElfSection,
   type ElfSegment,
-  sectionBudget,
 } from "./elf/elf_file.ts";
 export { type ElfSymbols, type ElfSymbolsOptions, readElfSymbols } from "./elf/elf_symbols.ts";
 export { readMiniDebugInfo } from "./elf/mini_debug_info.ts";
 export { buildIdOfNotes } from "./elf/notes.ts";
-export {
-  findElfSymbol,
-  rawSymbolName,
-  rawSymbolNameLength,
-  type RawSymbols,
-  readRawSymbols,
-} from "./elf/raw_symbols.ts";
+export { rawSymbolName, type RawSymbols, readRawSymbols } from "./elf/raw_symbols.ts";
 export { archiveFiles, type ArchiveOptions } from "./files/archive_files.ts";
 export { BuildIdFolder } from "./files/build_id_folder.ts";
-export {
-  expandElf,
-  expandFile,
-  type FileCompression,
-  fileCompression,
-} from "./files/compressed_file.ts";
+export { expandElf, expandFile, fileCompression } from "./files/compressed_file.ts";
 export type { ClosableSource, FolderEntry, SymbolFiles } from "./files/symbol_files.ts";
 export { type JitElf, jitElf, type JitElfInput } from "./jit/jit_elf.ts";
-export { innermostPid, type JitFile, JitFiles, type JitObject } from "./jit/jit_files.ts";
+export { type JitFile, JitFiles, type JitObject } from "./jit/jit_files.ts";
 export { type JitCode, JitSymbols, type JitUnwinding } from "./jit/jit_symbols.ts";
 export {
   type JitCodeClose,
@@ -99,13 +80,7 @@ export {
 } from "./jit/jitdump.ts";
 export { type PerfMap, readPerfMap } from "./jit/perf_map.ts";
 export { SymbolResolver } from "./resolver/symbol_resolver.ts";
-export {
-  findKallsym,
-  isKallsymsRestricted,
-  type Kallsyms,
-  readKallsyms,
-  readKallsymsAt,
-} from "./table/kallsyms.ts";
+export { type Kallsyms, readKallsyms, readKallsymsAt } from "./table/kallsyms.ts";
 export type { OverlapRule } from "./table/symbol_segments.ts";
 export { type SymbolInfo, SymbolTable } from "./table/symbol_table.ts";
 export { type SymbolNameBytes, SymbolTableBuilder } from "./table/symbol_table_builder.ts";

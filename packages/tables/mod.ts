@@ -11,7 +11,7 @@ export {
   RecordingTables,
   type RecordingTablesOptions,
 } from "./collecting/recording_tables.ts";
-export { ContentHash, SEED } from "./ids/content_ids.ts";
+export { ContentHash } from "./ids/content_ids.ts";
 export {
   type Build,
   kernelReleases,
@@ -21,19 +21,12 @@ export {
   unnamedFrames,
 } from "./naming/name_frames.ts";
 export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
-export {
-  type Decompress,
-  type ReadRows,
-  readRows,
-  type ReadValues,
-  type TableFile,
-} from "./reading/table_columns.ts";
+export { type Decompress, type TableFile } from "./reading/table_columns.ts";
 export { profileOfTables, type TablesProfileOptions } from "./reading/tables_profile.ts";
 export {
   type Column,
   type ColumnType,
   type ColumnValues,
-  constant,
   type RowColumns,
   type RowSink,
   type Table,

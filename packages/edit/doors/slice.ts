@@ -5,7 +5,6 @@
  */
 export {
   type AuxPlan,
-  auxtraceOf,
   hasAuxtrace,
   type NotCut,
   type PayloadPart,
@@ -29,7 +28,6 @@ export {
   type MergeOptions,
   mergeRecordings,
   type MergeReport,
-  PIDS_OF_A_HOST,
 } from "../merge/merge.ts";
 export type { MergeInput } from "../merge/merge_part.ts";
 export {

@@ -46,10 +46,8 @@ export {
   type CodeOptions,
   type DecodedInsn,
   type Disassembler,
-  MOST_CODE,
   type ReadCode,
   readCode,
-  shownFrom,
   x86Disassembler,
 } from "../code/function_code.ts";
 export { type JumpLines, jumpLines, type RowJump } from "../code/jump_lines.ts";

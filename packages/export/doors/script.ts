@@ -15,7 +15,6 @@ export {
   eventFields,
   FieldError,
   type FieldWish,
-  isBpfOutput,
   parseFields,
   refuseOfTraces,
   type RowNeeds,
@@ -25,8 +24,6 @@ export {
 } from "../script/script_fields.ts";
 export { type FrameFields, type PlaceWants, ScriptPlaces } from "../script/script_places.ts";
 export {
-  EVENT_BYTES,
-  RECORD_TEXT,
   ROW,
   ROW_WORDS,
   type RowBlock,
@@ -35,4 +32,4 @@ export {
   type ShownRecords,
 } from "../script/script_rows.ts";
 export { type ScriptPart, ScriptText, type ScriptTextOptions } from "../script/script_text.ts";
-export { type ClockTimes, timeOfDay } from "../script/time_of_day.ts";
+export { type ClockTimes } from "../script/time_of_day.ts";

@@ -6,18 +6,8 @@
 export { TraceBranches } from "../branches/branch_trace.ts";
 export { ChromeCalls } from "../formats/chrome_calls.ts";
 export { PerfettoCalls } from "../formats/perfetto_calls.ts";
-export {
-  type BranchCounters,
-  branchCounters,
-  countersLegend,
-  countersText,
-} from "../script/branch_counters.ts";
-export {
-  ipFlagsText,
-  PERIOD_WIDTH,
-  type PtScriptOptions,
-  PtScriptWriter,
-} from "../script/script_pt.ts";
+export { type BranchCounters } from "../script/branch_counters.ts";
+export { type PtScriptOptions, PtScriptWriter } from "../script/script_pt.ts";
 export {
   hasManyLines,
   type PtScriptOrder,
@@ -27,7 +17,7 @@ export {
   writePtScript,
   type WrittenPtScript,
 } from "../script/script_pt_join.ts";
-export { type FirstPeriod, PtScriptMaker, type PtScriptPart } from "../script/script_pt_maker.ts";
+export { type FirstPeriod, type PtScriptPart } from "../script/script_pt_maker.ts";
 export { ScriptTraces, type TraceNames } from "../script/script_traces.ts";
 export { CallJson, type CallJsonOptions } from "../tree/call_json.ts";
 export { CallText } from "../tree/call_text.ts";

@@ -15,19 +15,7 @@ export {
   type DiffSide,
   type SameObject,
 } from "../diff/diff.ts";
-export {
-  CountChange,
-  logGamma,
-  type MeanDifference,
-  normalQuantile,
-  normalTwoSided,
-  type RunDifference,
-  runSpread,
-  type SideCount,
-  type SpreadPrior,
-  studentTwoSided,
-  welch,
-} from "../diff/statistics.ts";
+export { CountChange, logGamma, type SideCount } from "../diff/statistics.ts";
 export {
   changeColor,
   type FlameColoring,
@@ -36,7 +24,6 @@ export {
   mixedColor,
   PLAIN_COLOR,
   PMU_COLORS,
-  shareChange,
 } from "../flame/flame_colors.ts";
 export {
   type FlameData,
@@ -45,9 +32,9 @@ export {
   type FlameRows,
 } from "../flame/flame_data.ts";
 export { flameSvg, type FlameSvgOptions } from "../flame/flame_svg.ts";
-export { amount, boxFacts, boxName, flameFunctionName, percentage } from "../flame/flame_text.ts";
-export { type FlameSelection, type FlameTree, flameTree, NO_STACK } from "../flame/flame_tree.ts";
-export { ByteText, encodeAll, gzipped, TextPool } from "../formats/byte_text.ts";
+export { percentage } from "../flame/flame_text.ts";
+export { type FlameSelection, type FlameTree, flameTree } from "../flame/flame_tree.ts";
+export { ByteText, gzipped, TextPool } from "../formats/byte_text.ts";
 export {
   type Chunks,
   type ExportFormat,
@@ -56,10 +43,9 @@ export {
   FORMATS,
   type ProfileFormat,
 } from "../formats/formats.ts";
-export { flamePage, slicedProfile } from "../page/flame_page.ts";
+export { flamePage } from "../page/flame_page.ts";
 export { deflate, fromBase64, inflate, pack, toBase64, unpack } from "../page/pack.ts";
 export {
-  contentSecurityPolicy,
   type PageFrom,
   type PageParts,
   pageText,

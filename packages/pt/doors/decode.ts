@@ -7,18 +7,16 @@ export { type CallEventPart, CallEvents, type JoinedRows } from "../calls/pt_cal
 export { type CallRows, PLACE_ROWS } from "../calls/pt_call_log.ts";
 export { CallTimeline, CallTree } from "../calls/pt_call_tree.ts";
 export { type CallFilter, type CallOptions, PtCalls } from "../calls/pt_calls.ts";
-export { type CallPart, type JoinedCalls, OneThreadOnly } from "../calls/pt_joined_calls.ts";
+export { type CallPart, type JoinedCalls } from "../calls/pt_joined_calls.ts";
 export {
   type CallStats,
-  latencyBucket,
-  latencyOf,
   type LatencyPart,
   LatencyTable,
   type SlowCall,
 } from "../calls/pt_latency.ts";
 export { PlaceSums } from "../calls/pt_place_sums.ts";
 export type { InsnText } from "../decode/pt_block_insns.ts";
-export { addPtCounts, noPtCounts, type PtCounts } from "../decode/pt_counts.ts";
+export { type PtCounts } from "../decode/pt_counts.ts";
 export { decodePt } from "../decode/pt_run.ts";
 export { type PtCut, type PtGrowth, PtSeeker } from "../decode/pt_seek.ts";
 export type { DecodePtOptions, PtBuffer, PtPartSink, PtSink } from "../decode/pt_sink.ts";
@@ -65,18 +63,12 @@ export {
   listWhole,
   type PtListWhole,
 } from "../parallel/pt_join_list.ts";
-export {
-  type PtRange,
-  PtRangeDecoder,
-  type PtRangePart,
-  ptRanges,
-  type PtWhole,
-} from "../parallel/pt_ranges.ts";
+export { type PtRange, type PtRangePart, type PtWhole } from "../parallel/pt_ranges.ts";
 export { type PtOrder, servePt } from "../parallel/serve_pt.ts";
 export { MetPlaces } from "../samples/met_places.ts";
 export { AddedLists, type RecordedSamples } from "../samples/pt_added_lists.ts";
 export type { LeftOut } from "../samples/pt_event_samples.ts";
-export { ERROR_CODES, KIND_FLAGS } from "../samples/pt_flow_codes.ts";
+
 export type { PebsEvents } from "../samples/pt_pebs.ts";
 export type { SamplesOptions } from "../samples/pt_sample_maker.ts";
 export { areLocal, type PartEnd, PtSamples } from "../samples/pt_samples.ts";

@@ -11,14 +11,13 @@ export {
   OF_LOCKS,
   type WaitSums,
 } from "../lock/lock_contention.ts";
-export { lockCallerLines, lockThreadLines, waitText } from "../lock/lock_text.ts";
+export { lockCallerLines, lockThreadLines } from "../lock/lock_text.ts";
 export {
   ACCESS_COUNTERS,
   ACCESS_WEIGHTS,
   type AccessCounter,
   type AccessNumbers,
   countAccess,
-  counterOf,
 } from "../memory/access_stats.ts";
 export {
   type AccessSums,

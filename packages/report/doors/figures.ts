@@ -46,8 +46,6 @@ export {
   RateStream,
   type RateStreamSummary,
   type Settled,
-  SETTLED_RATIO,
-  SETTLED_SAMPLES,
   type Spread,
 } from "../rate/rate_stream.ts";
 export { RateStreams } from "../rate/rate_streams.ts";

@@ -3,14 +3,7 @@
  *
  * @module
  */
-export {
-  FETCH,
-  mapsOf,
-  type Remedied,
-  remediesOf,
-  remedyOf,
-  remedyText,
-} from "../trust/remedies.ts";
+export { FETCH, remedyText } from "../trust/remedies.ts";
 export {
   causesText,
   misleadingLines,

@@ -13,7 +13,7 @@ export {
 } from "../auxtrace/aux_copy.ts";
 export { auxManifest, type AuxManifestInput, type Json } from "../auxtrace/aux_manifest.ts";
 export { type AuxBuffer, type AuxOverlapOptions, findAuxOverlap } from "../auxtrace/aux_overlap.ts";
-export { AuxStitcher, stitchAuxTrace } from "../auxtrace/aux_stitch.ts";
+export { stitchAuxTrace } from "../auxtrace/aux_stitch.ts";
 export { AuxCollector, type AuxCollectorOptions, readAuxTrace } from "../auxtrace/aux_streams.ts";
 export {
   auxFlagNames,

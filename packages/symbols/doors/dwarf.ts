@@ -8,26 +8,17 @@ export {
   type BundleUnwinding,
   SymbolBundleWriter,
 } from "../bundle/bundle_writer.ts";
-export { BareCode, type PltSection } from "../cfi/bare_code.ts";
-export { DW_CFA, DW_EH_PE, RULE } from "../cfi/cfi_constants.ts";
-export { type CfiMachine, cfiMachine, RA_SIGN_STATE } from "../cfi/cfi_machine.ts";
-export { evaluateExpression, type FrameState } from "../cfi/dwarf_expression.ts";
-export { type ExidxBytes, ExidxTable } from "../cfi/exidx.ts";
-export type { EhFrameHdr } from "../cfi/fde_index.ts";
+
+export { DW_CFA, DW_EH_PE } from "../cfi/cfi_constants.ts";
+export { type CfiMachine, cfiMachine } from "../cfi/cfi_machine.ts";
+
 export { ExpressionTable, FrameRules } from "../cfi/frame_rules.ts";
-export type { Cie, Fde, FrameSectionBytes } from "../cfi/frame_section.ts";
-export {
-  type CodeLookup,
-  FrameWalker,
-  NO_CFI,
-  NO_OBJECT,
-  NOT_MAPPED,
-  type StackCopy,
-} from "../cfi/frame_walker.ts";
+
+export { type CodeLookup, FrameWalker, NOT_MAPPED, type StackCopy } from "../cfi/frame_walker.ts";
 export { FrameSectionWriter } from "../cfi/frame_writer.ts";
-export { JitCfi } from "../cfi/jit_cfi.ts";
-export { type CfiFiles, ObjectCfi } from "../cfi/object_cfi.ts";
-export { DAMAGED, NO_FDE, ROW, RowTable } from "../cfi/row_table.ts";
+
+export { ObjectCfi } from "../cfi/object_cfi.ts";
+export { RowTable } from "../cfi/row_table.ts";
 export { type CfiSource, FrameTable } from "../cfi/unwind_table.ts";
 export {
   type Addr2LineOptions,
@@ -48,8 +39,6 @@ export type {
 export {
   type CodeLines,
   DwarfContext,
-  type DwarfOptions,
-  type DwoRequest,
   type Frame,
   type FrameBatch,
   type FunctionRanges,

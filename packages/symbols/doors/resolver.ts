@@ -43,12 +43,7 @@ export {
   kernelRelocation,
   type LoadSegment,
 } from "../resolver/address_map.ts";
-export {
-  bundledResolution,
-  BundledSymbols,
-  FileSymbols,
-  type ObjectSymbols,
-} from "../resolver/object_symbols.ts";
+export { bundledResolution, type ObjectSymbols } from "../resolver/object_symbols.ts";
 export type {
   RecordedMachine,
   RecordedSymbolsOf,

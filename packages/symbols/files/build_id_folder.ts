@@ -41,6 +41,11 @@ export class BuildIdFolder {
     this.#folder = folder.replace(/(.)\/$/, "$1");
   }
 
+  /** Number of build ids. */
+  get count(): number {
+    return this.#paths?.size ?? 0;
+  }
+
   /**
    * The paths of the files with a build id, sorted.
    *
