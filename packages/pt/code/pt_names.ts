@@ -1,4 +1,4 @@
-import { KERNEL_HIDDEN, PlaceLookUps, withoutReferenceSymbol } from "@perfdata/session";
+import { KERNEL_HIDDEN, PlaceLookUps, ShownNames, withoutReferenceSymbol } from "@perfdata/session";
 import {
   type Resolution,
   type SymbolObject,
@@ -46,21 +46,20 @@ export class PtNames {
   /** 1 for each place that was executed; undefined if all were. */
   #met: Uint8Array | undefined;
   readonly #code: PtCode;
-  readonly #resolver: SymbolResolver;
+  readonly #shown: ShownNames;
   readonly #lookUps: PlaceLookUps;
   /** Results for new places, by their distance from the first of them. */
   #found: ([Resolution, boolean] | undefined)[] = [];
   readonly #described: string[] = [];
   readonly #json: string[] = [];
   readonly #lines = new Map<number, string>();
-  readonly #shownNames = new Map<string, string>();
   readonly #numbers = new Map<string, number>();
   readonly #perfObjects = new Map<number, string>();
 
   /** Prepares to name the places of a trace's code. */
   constructor(code: PtCode, resolver: SymbolResolver) {
     this.#code = code;
-    this.#resolver = resolver;
+    this.#shown = new ShownNames(resolver.show);
     this.#lookUps = new PlaceLookUps(
       code.places,
       resolver,
@@ -116,7 +115,7 @@ export class PtNames {
     this.labels[place] = isUnverified && known ? name + UNVERIFIED_MARK : name;
     this.#unverified[place] = isUnverified ? object : undefined;
     const symbol = resolution?.symbol;
-    this.symbols[place] = symbol === undefined ? undefined : this.#shown(symbol.name);
+    this.symbols[place] = this.#shown.of(resolution);
     const start = symbol?.start;
     this.offsets[place] = start === undefined ? -1 : address - start;
     this.ends[place] = symbol?.end ?? -1;
@@ -134,12 +133,6 @@ export class PtNames {
       this.#numbers.set(key, number);
     }
     this.functions[place] = number;
-  }
-
-  #shown(symbol: string): string {
-    let shown = this.#shownNames.get(symbol);
-    if (shown === undefined) this.#shownNames.set(symbol, shown = this.#resolver.show(symbol));
-    return shown;
   }
 
   /** `name+0x12`, as perf prints addresses. */

@@ -240,6 +240,11 @@ export class ShownNames {
     return name === undefined ? undefined : this.name(name);
   }
 
+  /** As {@linkcode ShownNames.of}, with the name in debug information if there is no symbol. */
+  named(found: Resolution | undefined): string | undefined {
+    return this.of(found) ?? found?.frames.at(-1)?.name;
+  }
+
   /** The displayed name of a symbol. */
   name(name: string): string {
     let shown = this.#shown.get(name);

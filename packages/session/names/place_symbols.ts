@@ -12,7 +12,7 @@ import {
 } from "@perfdata/symbols/resolver";
 import { KERNEL_HIDDEN, KERNEL_UNMAPPED, type Places } from "../places/places.ts";
 import { kernelBeside } from "./kernel_beside.ts";
-import { type LookUpRows, PlaceLookUps } from "./look_up.ts";
+import { type LookUpRows, PlaceLookUps, ShownNames } from "./look_up.ts";
 
 /** The names at an address of a recording. */
 export interface PlaceSymbol {
@@ -36,14 +36,13 @@ export interface PlaceSymbol {
  * @param object The object of the address; `undefined` if nothing is mapped.
  * @param address Address in the object.
  * @param found The result; `undefined` if the address could not be looked up.
- * @param show Makes the name of a symbol readable.
  * @param verified Whether the file of the symbols is known to be the one that ran.
  */
 function placeSymbol(
   object: SymbolObject | undefined,
   address: number,
   found: Resolution | undefined,
-  show: (name: string) => string,
+  names: ShownNames,
   verified: boolean,
 ): PlaceSymbol {
   const frames = found?.frames.map(({ name, file, line }) => ({
@@ -54,9 +53,7 @@ function placeSymbol(
   const symbol = found?.symbol;
   return {
     dso: object?.path,
-    // The symbol's name may differ from that of the debug information: `f.cold` is part of `f`
-    // there.
-    name: symbol === undefined ? function_?.name : show(symbol.name),
+    name: names.named(found),
     verified: verified || (symbol ?? function_) === undefined,
     offset: symbol === undefined ? undefined : address - symbol.start,
     srcline: function_?.srcline,
@@ -124,6 +121,7 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
   readonly #resolverFor: (engine: E) => SymbolResolver | Promise<SymbolResolver>;
   #engine: E | undefined;
   #resolver: SymbolResolver | undefined;
+  #names: ShownNames | undefined;
   #lookUps: PlaceLookUps | undefined;
   /** Requested places; a caller as `-1 - place`. */
   readonly #wanted: number[] = [];
@@ -164,18 +162,19 @@ export class FilePlaceSymbols<E extends { readonly places: Places } = { readonly
     const [wanted, first] = [this.#wanted, this.#learned];
     if (wanted.length === first) return;
     const { places } = this.#engine as E;
-    const { show } = this.#resolver ??= await this.#resolverFor(this.#engine as E);
+    const resolver = this.#resolver ??= await this.#resolverFor(this.#engine as E);
+    const names = this.#names ??= new ShownNames(resolver.show);
     const rows = wantedRows(places, wanted);
     const set = (row: number, found: Resolution | undefined, verified: boolean) => {
       const [number, object] = [wanted[row] as number, rows.object(row)];
-      const symbol = placeSymbol(places.objects[object], rows.address(row), found, show, verified);
+      const symbol = placeSymbol(places.objects[object], rows.address(row), found, names, verified);
       if (number < 0) this.#callers[-1 - number] = symbol;
       else {
         this.#symbols[number] = symbol;
         this.count(symbol, object, found);
       }
     };
-    this.#lookUps ??= new PlaceLookUps(rows, this.#resolver, (found) => {
+    this.#lookUps ??= new PlaceLookUps(rows, resolver, (found) => {
       found.places.forEach((row, i) => set(row, found.resolutions[i], found.verified));
     });
     await this.#lookUps.next();
@@ -256,7 +255,7 @@ export class BundlePlaceSymbols extends PlaceSymbols {
   /** Paths of objects for which the bundle has another build only. */
   readonly otherBuilds: Set<string> = new Set();
   readonly #bundle: SymbolBundle;
-  readonly #show: (name: string) => string;
+  readonly #names: ShownNames;
   #places: Places | undefined;
   readonly #symbols: (PlaceSymbol | undefined)[] = [];
   /** The bundle's object by index of an object. */
@@ -267,7 +266,7 @@ export class BundlePlaceSymbols extends PlaceSymbols {
     super();
     this.#bundle = bundle;
     const demangler = new Demangler({ params: false });
-    this.#show = demangle ? (name) => demangler.demangle(name) : (name) => name;
+    this.#names = new ShownNames((name) => demangle ? demangler.demangle(name) : name);
   }
 
   /** Sets the places, such as those of an engine. */
@@ -302,7 +301,12 @@ export class BundlePlaceSymbols extends PlaceSymbols {
       if (this.#bundle.otherBuilds(object).length > 0) this.otherBuilds.add(object.path);
     }
     const find = (of: number, address: number): Resolution | undefined =>
-      bundledResolution(this.#bundled[of], address + distance, true, this.#show);
+      bundledResolution(
+        this.#bundled[of],
+        address + distance,
+        true,
+        (name) => this.#names.name(name),
+      );
     if (kernel >= 0) {
       const address = places.address(place) - (objects[kernel]?.referenceAddress ?? 0);
       if (find(kernel, address)?.symbol !== undefined) {
@@ -315,8 +319,14 @@ export class BundlePlaceSymbols extends PlaceSymbols {
     const found = find(number, places.address(place));
     const isVerified = object?.buildId !== undefined ||
       (object !== undefined && !canHaveBuildId(object));
-    return placeSymbol(object, address, found, this.#show, isVerified);
+    return placeSymbol(object, address, found, this.#names, isVerified);
   }
 }
 
-const NOTHING: PlaceSymbol = placeSymbol(undefined, 0, undefined, (name) => name, true);
+const NOTHING: PlaceSymbol = placeSymbol(
+  undefined,
+  0,
+  undefined,
+  new ShownNames((name) => name),
+  true,
+);

@@ -59,7 +59,7 @@ export class FrameRows {
     this.#put(
       outer === undefined
         ? row
-        : { ...row, ...named({ ...outer, name: this.#names.of(found) ?? outer.name }), verified },
+        : { ...row, ...named({ ...outer, name: this.#names.named(found) ?? "??" }), verified },
     );
     for (let i = last - 1; i >= 0; i--) {
       const inlineDepth = last - i;
