@@ -56,6 +56,7 @@ export { type ElfSymbols, type ElfSymbolsOptions, readElfSymbols } from "./elf/e
 export { readMiniDebugInfo } from "./elf/mini_debug_info.ts";
 export { buildIdOfNotes } from "./elf/notes.ts";
 export { rawSymbolName, type RawSymbols, readRawSymbols } from "./elf/raw_symbols.ts";
+export { dataRanges } from "./elf/mapping_symbols.ts";
 export { archiveFiles, type ArchiveOptions } from "./files/archive_files.ts";
 export { BuildIdFolder } from "./files/build_id_folder.ts";
 export { expandElf, expandFile, fileCompression } from "./files/compressed_file.ts";

@@ -138,8 +138,12 @@ function jumpsOf(rows: readonly Listed[], isJump: RegExp): (string | undefined)[
 }
 
 /** Functions at an address, outermost first, with lines, by addr2line. */
-function framesOf(program: string, addresses: readonly string[]): string[][] {
-  const text = output("addr2line", "-i", "-f", "-a", "-e", program, ...addresses);
+function framesOf(
+  addr2line: string,
+  program: string,
+  addresses: readonly string[],
+): string[][] {
+  const text = output(addr2line, "-i", "-f", "-a", "-e", program, ...addresses);
   return text.trimEnd().split(/^0x[0-9a-f]+\n/m).slice(1).map((frames) => {
     const lines = frames.trimEnd().split("\n");
     const found: string[] = [];
@@ -148,6 +152,12 @@ function framesOf(program: string, addresses: readonly string[]): string[][] {
     }
     return found;
   });
+}
+
+/** Instructions with samples: of the instruction, and of functions called there, too. */
+function counted(insns: readonly Insn[]): unknown[] {
+  return insns.filter(({ total }) => total.samples > 0)
+    .map(({ address, samples, total }) => [address, samples, total.samples]);
 }
 
 Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of objdump, addr2line and perf", (t) =>
@@ -185,7 +195,7 @@ Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of
       const jumps = jumpsOf(rows, /^j\w+ +([0-9a-f]+)/);
       assert(jumps.filter((to) => to !== undefined).length >= 2);
       assertEquals(ours.map(({ jump }) => jump), jumps);
-      const frames = framesOf(program, rows.map(({ address }) => address));
+      const frames = framesOf("addr2line", program, rows.map(({ address }) => address));
       assertEquals(
         ours.map(({ line, inlined }) => [line, inlined]),
         frames.map((own) => [
@@ -195,17 +205,13 @@ Deno.test("annotate, x86: code, jumps, inlined functions and shares are those of
       );
       assert(ours.some(({ inlined }) => inlined.join() === "twice,square"));
     }
-    // Samples of the instruction, and of functions called there.
-    const counts = (insns: readonly Insn[]) =>
-      insns.filter(({ total }) => total.samples > 0)
-        .map(({ address, samples, total }) => [address, samples, total.samples]);
-    assertEquals(counts(await insnsOf(data, "leaf")), [
+    assertEquals(counted(await insnsOf(data, "leaf")), [
       [leaf[4]?.address, 3, 3],
       [leaf[6]?.address, 2, 2],
     ]);
     const wanted = [[first.address, 0, 3], [second.address, 0, 2], [caller[5]?.address, 1, 1]];
     assertEquals(
-      counts(await insnsOf(data, "caller")),
+      counted(await insnsOf(data, "caller")),
       wanted.sort(([a], [b]) => String(a) < String(b) ? -1 : 1),
     );
 
@@ -257,32 +263,113 @@ function plain(text: string): string {
   ).replace(/\s+/g, " ").replaceAll("lsl 0", "").trim();
 }
 
-Deno.test("annotate, AArch64: code, texts and jumps are those of llvm-objdump", (t) =>
+/** A function of AArch64 with literals between its instructions and after them. */
+const LITERALS = `
+  .text
+  .globl literals
+  .type literals, %function
+literals:
+  ldr x0, =0x123456789abcdef0
+  ldr q1, [x0], #-16
+  paciasp
+  b 1f
+  .ltorg
+  .hword 0x1234
+  .balign 4
+1:
+  ldr w1, 2f
+  autiasp
+  cbz w1, literals
+  ret
+2:
+  .word 0xd65f03c0
+  .size literals, . - literals
+`;
+
+Deno.test("annotate, AArch64: code, jumps, inlined functions, data and shares are those of llvm-objdump and llvm-addr2line", (t) =>
   inFolder(async (folder) => {
     const program = `${folder}/a`;
     Deno.writeTextFileSync(`${folder}/a.c`, PROGRAM);
+    Deno.writeTextFileSync(`${folder}/b.s`, LITERALS);
     const failed = runs(
       "clang",
       ...["--target=aarch64-linux-gnu", "-O2", "-g", "-nostdlib", "-static", "-fuse-ld=lld"],
-      ...[`-Wl,--image-base=0x${BASE.toString(16)}`, "-Wl,-e,main", "-o", program, `${folder}/a.c`],
-    ) ?? runs("llvm-objdump", "--version");
+      ...["-march=armv8.3-a", `-Wl,--image-base=0x${BASE.toString(16)}`, "-Wl,-e,main"],
+      ...["-o", program, `${folder}/a.c`, `${folder}/b.s`],
+    ) ?? runs("llvm-objdump", "--version") ?? runs("llvm-addr2line", "--version");
     if (failed !== undefined) return await skipped(t, `code of AArch64: ${failed}`);
     const data = `${folder}/perf.data`;
-    const leaf = listed("llvm-objdump", program, "leaf");
-    assert(leaf.length > 15, `${leaf.length}`);
-    const chains = [[BigInt(leaf[3]?.address ?? 0)], [BigInt(leaf[3]?.address ?? 0)]];
+    const [leaf, caller] = ["leaf", "caller"].map((name) => listed("llvm-objdump", program, name));
+    assert(leaf !== undefined && caller !== undefined);
+    const calls = caller.filter(({ text }) => /^bl\s.*<leaf>/.test(text));
+    assertEquals(calls.length, 2);
+    const [first, second] = calls as [Listed, Listed];
+    const at = (rows: readonly Listed[], i: number) => BigInt(rows[i]?.address ?? 0);
+    const after = ({ address }: Listed) => BigInt(address) + 4n;
+    const literals = BigInt(
+      `0x${/^(\w+) .*\bliterals$/m.exec(output("llvm-nm", program))?.[1] ?? 0}`,
+    );
+    const chains = [
+      ...Array(3).fill([at(leaf, 4), after(first)]),
+      ...Array(2).fill([at(leaf, 6), after(second)]),
+      [at(caller, 5)],
+      [literals],
+    ];
     Deno.writeFileSync(data, await recording(program, chains, "aarch64"));
-    const ours = await insnsOf(data, "leaf");
-    let compared = 0;
-    for (const [i, insn] of ours.entries()) {
-      const { address, text } = leaf[i] as Listed;
-      assertEquals(insn.address, address);
-      assertEquals(plain(insn.text), plain(text), address);
-      compared++;
+
+    for (const [name, rows] of [["leaf", leaf], ["caller", caller]] as const) {
+      const ours = await insnsOf(data, name);
+      assert(rows.length > 15);
+      assertEquals(
+        ours.map(({ address, text }) => [address, plain(text)]),
+        rows.map(({ address, text }) => [address, plain(text)]),
+      );
+      const jumps = jumpsOf(rows, /^(?:b|b\.\w+|cbn?z|tbn?z)\s.*?(0x[0-9a-f]+) </);
+      assert(jumps.filter((to) => to !== undefined).length >= 2);
+      assertEquals(ours.map(({ jump }) => jump), jumps);
+      const frames = framesOf("llvm-addr2line", program, rows.map(({ address }) => address));
+      assertEquals(
+        ours.map(({ line, inlined }) => [line ?? 0, inlined]),
+        frames.map((own) => [
+          Number(own.at(-1)?.split(" ")[1]) || 0,
+          own.slice(1).map((frame) => frame.split(" ")[0] as string),
+        ]),
+      );
+      assert(ours.some(({ inlined }) => inlined.join() === "twice,square"));
     }
-    assert(compared > 15, `${compared} instructions`);
-    const jumps = jumpsOf(leaf, /^(?:b|b\.\w+|cbn?z|tbn?z)\s.*?(0x[0-9a-f]+) </);
-    assert(jumps.filter((to) => to !== undefined).length >= 2);
-    assertEquals(ours.map(({ jump }) => jump), jumps);
-    assertEquals(ours.map(({ samples }) => samples).filter((samples) => samples > 0), [2]);
+    assertEquals(counted(await insnsOf(data, "leaf")), [
+      [leaf[4]?.address, 3, 3],
+      [leaf[6]?.address, 2, 2],
+    ]);
+    const wanted = [[first.address, 0, 3], [second.address, 0, 2], [caller[5]?.address, 1, 1]];
+    assertEquals(
+      counted(await insnsOf(data, "caller")),
+      wanted.sort(([a], [b]) => String(a) < String(b) ? -1 : 1),
+    );
+    const { out } = await tool("annotate", ["--context", "99", data, "caller"]);
+    const lines = out.split("\n");
+    const call = lines.findIndex((line) => line.includes(`${first.address.slice(2)}:  bl`));
+    assert(/ 42\.86% .*<leaf>/.test(lines[call] as string), lines[call]);
+    assert(lines.slice(0, call).some((line) => line.includes("a.c:15  long a = leaf(n);")), out);
+    assert(/ twice \(inlined\) a\.c:6 /.test(out), out);
+
+    await t.step("annotate, AArch64: literals are data, and no jumps", async () => {
+      const rows = await insnsOf(data, "literals");
+      const words = (from: number, ...texts: string[]) =>
+        texts.map((text, i) => [`0x${(literals + BigInt(from + 4 * i)).toString(16)}`, text]);
+      assertEquals(
+        rows.slice(4).map(({ address, text }) => [address, text.replace(/\s+/g, " ")])
+          .filter(([, text]) => text?.startsWith(".")),
+        [
+          ...words(16, ".word 0x9abcdef0", ".word 0x12345678"),
+          ...words(24, ".word 0x00001234"),
+          ...words(44, ".word 0xd65f03c0"),
+        ],
+      );
+      assert(rows[1]?.text.endsWith("q1, [x0], #-0x10"), rows[1]?.text);
+      assertEquals(rows.map(({ jump }) => jump).filter((to) => to !== undefined), [
+        `0x${(literals + 28n).toString(16)}`,
+        `0x${literals.toString(16)}`,
+      ]);
+    });
   }));

@@ -54,22 +54,35 @@ async function aarch64(tool: string): Promise<Disassembler> {
     const handle = new capstone.Capstone(capstone.ARCH_ARM64, capstone.MODE_LITTLE_ENDIAN);
     decode = (bytes, address) => {
       const [insn] = handle.disasm(bytes, address);
-      return insn === undefined ? undefined : `${insn.mnemonic.padEnd(6)} ${insn.op_str}`.trimEnd();
+      if (insn === undefined) return undefined;
+      // Capstone prints a negative step after an access, as in ldr x0, [x1], #-8, without its sign.
+      const operands = insn.op_str.replace(
+        /(?<=\], )#(0xf{8}[0-9a-f]{8})$/,
+        (_, step) => `#-0x${BigInt.asUintN(64, -BigInt(step)).toString(16)}`,
+      );
+      return `${insn.mnemonic.padEnd(6)} ${operands}`.trimEnd();
     };
   } catch (error) {
     const [why] = (error as Error).message.split("\n");
     complain(`${tool}: instructions have no text: Capstone cannot be loaded: ${why}`);
   }
   return {
-    insns(bytes, address) {
+    insns(bytes, address, data = []) {
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       const found: DecodedInsn[] = [];
-      for (let at = 0; at < bytes.length; at += WORD) {
-        const length = Math.min(WORD, bytes.length - at);
+      let range = 0;
+      for (let at = 0, length = 0; at < bytes.length; at += length) {
+        while (range < data.length && at >= (data[range]?.to ?? 0)) range++;
+        const { from = Infinity, to = Infinity } = data[range] ?? {};
+        const end = Math.min(bytes.length, at >= from ? to : from);
+        length = Math.min(WORD, end - at);
         const own = bytes.subarray(at, at + length);
-        const word = length === WORD ? view.getUint32(at, true) : 0;
-        const text = decode && (decode(own, address + BigInt(at)) ??
-          `.word  0x${word.toString(16).padStart(8, "0")}`);
+        const word = length === WORD ? view.getUint32(at, true) : undefined;
+        if (word === undefined || at >= from) {
+          found.push({ at, length, text: dataText(own, word), target: undefined, isCall: false });
+          continue;
+        }
+        const text = decode && (decode(own, address + BigInt(at)) ?? dataText(own, word));
         const distance = branchDistance(word);
         found.push({
           at,
@@ -82,6 +95,14 @@ async function aarch64(tool: string): Promise<Disassembler> {
       return found;
     },
   };
+}
+
+/** The directive of bytes that are not an instruction. */
+function dataText(bytes: Uint8Array, word: number | undefined): string {
+  const hex = (value: number, digits: number) => `0x${value.toString(16).padStart(digits, "0")}`;
+  return word === undefined
+    ? `.byte  ${Array.from(bytes, (byte) => hex(byte, 2)).join(", ")}`
+    : `.word  ${hex(word, 8)}`;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { floatAt } from "@perfdata/format/bytes";
 import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt";
 import type { Profile } from "@perfdata/profile";
-import type { ObjectCodeReader } from "@perfdata/session/code";
+import type { DataRange, ObjectCodeReader } from "@perfdata/session/code";
 import type { AddressedPlaces } from "@perfdata/session";
 import type { InsnText } from "@perfdata/pt/decode";
 import type { ObjectSymbols, Resolution, SymbolObject } from "@perfdata/symbols/resolver";
@@ -26,8 +26,12 @@ export interface DecodedInsn {
 
 /** Decodes code of one architecture. */
 export interface Disassembler {
-  /** Decodes instructions. Invalid bytes are an item of their own. */
-  insns(bytes: Uint8Array, address: bigint): DecodedInsn[];
+  /**
+   * Decodes instructions. Invalid bytes are an item of their own.
+   *
+   * @param data Data among the instructions, in order.
+   */
+  insns(bytes: Uint8Array, address: bigint, data?: readonly DataRange[]): DecodedInsn[];
 }
 
 /**
@@ -141,7 +145,8 @@ export async function readCode(
       } else {
         const base = shownFrom(object, symbols, piece.start);
         const address = BigInt.asUintN(64, BigInt(piece.start + base));
-        const insns = disassembler.insns(found.bytes, address);
+        const data = code.data(object, piece.start, piece.size);
+        const insns = disassembler.insns(found.bytes, address, data);
         const where = { piece, bytes: found.bytes, address };
         all.push({ ...own, insns: await named(insns, where, symbols, counts), missing: undefined });
       }

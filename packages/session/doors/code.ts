@@ -4,7 +4,7 @@
  * @module
  */
 export { AddressConsumer, type RecordedAddresses, recordedAddresses } from "../places/addresses.ts";
-export { type CodeBytes, ObjectCodeReader } from "../places/code_bytes.ts";
+export { type CodeBytes, type DataRange, ObjectCodeReader } from "../places/code_bytes.ts";
 export {
   ChunkCache,
   type CodeFiles,

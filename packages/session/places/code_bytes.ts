@@ -1,9 +1,18 @@
+import { floatAt } from "@perfdata/format/bytes";
 import { type BinarySource, type SymbolObject, SymbolsError } from "@perfdata/symbols/resolver";
-import { JitSymbols, openJitdump } from "@perfdata/symbols";
+import { dataRanges, ElfFile, JitSymbols, openJitdump } from "@perfdata/symbols";
 import { type CodeFiles, kernelImages, type MemoryImage } from "./code_images.ts";
 
 /** Bytes of code, or the reason why they are missing. */
 export type CodeBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
+
+/** Data among code, such as literals: bytes from the first address of the code. */
+export interface DataRange {
+  /** First byte. */
+  readonly from: number;
+  /** Byte after the last one. */
+  readonly to: number;
+}
 
 /**
  * Reads the code of objects from the sources that an Intel PT trace is decoded with: files, a copy
@@ -31,6 +40,8 @@ export class ObjectCodeReader {
   readonly #memory: readonly MemoryImage[];
   readonly #opened = new Map<SymbolObject, ReturnType<CodeFiles["open"]>>();
   readonly #kernels = new Map<SymbolObject, readonly MemoryImage[] | string>();
+  /** File offsets of data: first and last, in pairs, in order. */
+  readonly #data = new Map<SymbolObject, Float64Array>();
   readonly #jit = new Map<string, { source: BinarySource; symbols: JitSymbols } | string>();
 
   /**
@@ -71,6 +82,30 @@ export class ObjectCodeReader {
       if (error instanceof SymbolsError) return { missing: error.message };
       throw error;
     }
+  }
+
+  /**
+   * The data among the code of a file, by the mapping symbols of assemblers for Arm (`$d`).
+   *
+   * @param start First address of the code in the object.
+   * @param size Number of bytes.
+   */
+  data(object: SymbolObject, start: number, size: number): DataRange[] {
+    if (object.kind !== "elf" && object.kind !== "vdso") return [];
+    const found = this.#open(object);
+    if ("missing" in found) return [];
+    let offsets = this.#data.get(object);
+    if (offsets === undefined) {
+      offsets = dataOffsets(found.source);
+      this.#data.set(object, offsets);
+    }
+    const ranges: DataRange[] = [];
+    for (let i = 0; i < offsets.length; i += 2) {
+      const from = Math.max(0, floatAt(offsets, i) - start);
+      const to = Math.min(size, floatAt(offsets, i + 1) - start);
+      if (from < to) ranges.push({ from, to });
+    }
+    return ranges;
   }
 
   #open(object: SymbolObject): ReturnType<CodeFiles["open"]> {
@@ -137,6 +172,16 @@ export class ObjectCodeReader {
       return { missing: "not in the jitdump file" };
     }
     return { bytes: opened.source.read(code.codeOffset + start - code.start, size).slice() };
+  }
+}
+
+/** Offsets of the data among the code; none if the file has no symbols that can be read. */
+function dataOffsets(source: BinarySource): Float64Array {
+  try {
+    return dataRanges(ElfFile.open(source));
+  } catch (error) {
+    if (!(error instanceof SymbolsError)) throw error;
+    return new Float64Array(0);
   }
 }
 

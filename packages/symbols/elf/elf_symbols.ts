@@ -6,6 +6,7 @@ import { SymbolTableBuilder } from "../table/symbol_table_builder.ts";
 import { EM, ET, SHF, SHN, SHT, STB, STT, STV } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
+import { isMappingSymbol } from "./mapping_symbols.ts";
 import { readPlt, TLS_DESCRIPTORS } from "./plt.ts";
 import { rawSymbolNameLength, type RawSymbols, readRawSymbols } from "./raw_symbols.ts";
 import { sectionAddress } from "./section_address.ts";
@@ -235,17 +236,6 @@ function reachesPlt(elf: ElfFile, addresses: Float64Array): boolean {
       : addresses[lowerBound(addresses, section.addr)];
     return section !== undefined && first !== undefined && first < section.addr + section.size;
   });
-}
-
-/**
- * Whether a name is an assembler's mapping symbol: `$a`, `$d`, `$t`, `$x`, optionally with a suffix
- * `.…` (ARM ELF ABI).
- */
-function isMappingSymbol(strings: Uint8Array, at: number): boolean {
-  if (strings[at] !== 0x24) return false;
-  const kind = strings[at + 1];
-  if (kind !== 0x61 && kind !== 0x64 && kind !== 0x74 && kind !== 0x78) return false;
-  return strings[at + 2] === 0 || strings[at + 2] === 0x2e;
 }
 
 /**
