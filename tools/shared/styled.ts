@@ -18,8 +18,8 @@ export function writeTable(text: string, mode: ColorMode = colorMode()): void {
 }
 
 /** Writes one line of a table. Escapes control characters, including line breaks. */
-export function writeRow(line: string, mode: ColorMode = colorMode()): void {
-  writeTable(`${visible(line)}\n`, mode);
+export function writeRow(line: string): void {
+  writeTable(`${visible(line)}\n`);
 }
 
 /** Colors a table row. */
@@ -34,7 +34,8 @@ export function paintedRow(line: string, mode: ColorMode): string {
 }
 
 /** Writes styled lines. Escapes control characters in names. */
-export function writeStyled(lines: readonly Line[], mode: ColorMode = colorMode()): void {
+export function writeStyled(lines: readonly Line[]): void {
+  const mode = colorMode();
   if (mode === "none") return writeLines(lines.map(textOf));
   for (const line of lines) {
     const spans = line.map(({ text, style = "plain" }) => painted(visible(text), style, mode));

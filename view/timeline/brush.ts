@@ -19,7 +19,6 @@ const CLICK = 3;
 export function useBrush(
   span: Range,
   chosen: (range: Range | undefined) => void,
-  during?: (range: Range) => void,
 ): Brush {
   const start = useRef<{ x: number; time: number } | undefined>();
   const [range, setRange] = useState<Range | undefined>();
@@ -47,9 +46,7 @@ export function useBrush(
         setAt(time);
         if (start.current === undefined) return;
         if (Math.abs(event.clientX - start.current.x) < CLICK && range === undefined) return;
-        const next = rangeTo(time);
-        setRange(next);
-        during?.(next);
+        setRange(rangeTo(time));
       },
       onPointerUp(event) {
         if (start.current === undefined) return;

@@ -59,9 +59,9 @@ export function mostOf(bins: Float64Array, levels: number = LEVELS): number {
   return most;
 }
 
-/** Returns a step of 1, 2 or 5 times a power of ten, so that marks are at least `room` pixels apart. */
-export function stepOf(span: number, width: number, room = 90): number {
-  const least = span * room / Math.max(1, width);
+/** Returns a step of 1, 2 or 5 times a power of ten, so that marks are at least 90 pixels apart. */
+export function stepOf(span: number, width: number): number {
+  const least = span * 90 / Math.max(1, width);
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
   return [1, 2, 5, 10].map((by) => by * power).find((step) => step >= least) ?? 10 * power;
 }

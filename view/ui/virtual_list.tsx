@@ -96,17 +96,12 @@ function headOf(list: HTMLElement): number {
 }
 
 /** Returns the line that a key leads to; `undefined` for other keys. */
-export function lineOfKey(
-  key: string,
-  at: number,
-  count: number,
-  page = 20,
-): number | undefined {
+export function lineOfKey(key: string, at: number, count: number): number | undefined {
   const steps: Record<string, number> = {
     ArrowDown: at + 1,
     ArrowUp: at - 1,
-    PageDown: at + page,
-    PageUp: at - page,
+    PageDown: at + 20,
+    PageUp: at - 20,
     Home: 0,
     End: count - 1,
   };

@@ -5,18 +5,12 @@ export const BLOCK: number = 1 << 18;
 
 /** A growing buffer of text. */
 export class TextBuffer {
-  bytes: Uint8Array<ArrayBuffer>;
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(2 * BLOCK);
   /** A view of `bytes`. */
-  view: DataView;
+  view: DataView = new DataView(this.bytes.buffer);
   /** Number of written bytes. */
   length = 0;
   readonly #encoder = new TextEncoder();
-
-  /** @param size Initial capacity in bytes. */
-  constructor(size: number = 2 * BLOCK) {
-    this.bytes = new Uint8Array(size);
-    this.view = new DataView(this.bytes.buffer);
-  }
 
   /** Makes room for `size` more bytes, plus 8 that a store may exceed. */
   reserve(size: number): void {
