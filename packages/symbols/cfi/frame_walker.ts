@@ -1,3 +1,4 @@
+import { byteAt } from "@perfdata/format/bytes";
 import { DwarfError } from "../dwarf/dwarf_error.ts";
 import { EM } from "../elf/elf_constants.ts";
 import { RULE } from "./cfi_constants.ts";
@@ -154,8 +155,14 @@ export class FrameWalker {
     this.guessed = 0;
     let count = 0;
     for (;;) {
-      const address = this.#exact ? this.#pc : this.#pc - 1;
+      let address = this.#exact ? this.#pc : this.#pc - 1;
       code.find(machine === EM.ARM && address % 2 !== 0 ? address - 1 : address);
+      // A handler returns to the start of a function that did not call it. (perf's names of x86 are
+      // those of the byte before.)
+      if (machine === EM.AARCH64 && !this.#exact && this.#isSignal(code.row)) {
+        address = this.#pc;
+        code.find(address);
+      }
       addresses[count] = address;
       places[count++] = code.place;
       this.top = this.#sp;
@@ -181,6 +188,10 @@ export class FrameWalker {
       this.#first = false;
     }
     this.count = count;
+  }
+
+  #isSignal(row: number): boolean {
+    return row >= 0 && (byteAt(this.#rows.kind, row) & ROW.SIGNAL) !== 0;
   }
 
   /**
@@ -209,8 +220,8 @@ export class FrameWalker {
       this.#needsFull = true;
       return WALK_END.DAMAGED;
     }
-    // Only a leaf function can have an empty frame.
-    if (cfa < sp || cfa === sp && !this.#first) return WALK_END.CYCLE;
+    // Only a leaf function can have an empty frame: a sample or a signal interrupted it.
+    if (cfa < sp || cfa === sp && !this.#exact) return WALK_END.CYCLE;
     if ((kind & ROW.FP_SAVED) !== 0) {
       this.#fp = this.#saved(cfa + (rows.fp[row] as number), this.#fp);
     }
@@ -254,7 +265,7 @@ export class FrameWalker {
     const spRule = rules.rule[machine.sp] as number;
     const sp = spRule === RULE.NONE ? cfa : value(machine.sp);
     if (Number.isNaN(sp)) return this.#failed();
-    if (!rules.signal && (sp < this.#sp || sp === this.#sp && !this.#first)) return WALK_END.CYCLE;
+    if (!rules.signal && (sp < this.#sp || sp === this.#sp && !this.#exact)) return WALK_END.CYCLE;
     if (this.#full) {
       const next = this.#next;
       for (let register = 0; register < next.length; register++) next[register] = value(register);

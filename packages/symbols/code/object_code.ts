@@ -8,6 +8,7 @@ import { ObjectCfi } from "../cfi/object_cfi.ts";
 import type { ExpressionTable, FrameRules } from "../cfi/frame_rules.ts";
 import { NO_CFI, NO_OBJECT } from "../cfi/frame_walker.ts";
 import { NO_FDE, type RowTable } from "../cfi/row_table.ts";
+import { Sigreturn } from "../cfi/sigreturn.ts";
 import { PF, PT, SHT } from "../elf/elf_constants.ts";
 import type { ElfFile, ElfOpenOptions } from "../elf/elf_file.ts";
 import { SymbolsError } from "../errors.ts";
@@ -173,7 +174,7 @@ function elfCode(object: SymbolObject, rows: RowTable, search: CodeSearch): Obje
     const miniDebugInfo = search.miniDebugInfo?.get(object.path);
     const mini = miniDebugInfo === undefined ? {} : { miniDebugInfo };
     const cfi = ObjectCfi.open({ runtime: mapped.elf, ...debug, ...mini }, rows);
-    return new ElfCode(mapped.path, cfi, mapped.elf, search);
+    return new ElfCode(mapped, cfi, rows, search);
   } finally {
     opened.close();
   }
@@ -202,11 +203,18 @@ class ElfCode implements ObjectCode {
   readonly #search: CodeSearch;
   readonly #segments: ElfFile["segments"];
   readonly #littleEndian: boolean;
+  readonly #sigreturn: Sigreturn | undefined;
   #bytes: ClosableSource | undefined;
 
-  constructor(path: string, cfi: ObjectCfi, elf: ElfFile, search: CodeSearch) {
+  constructor(
+    { path, elf }: { readonly path: string; readonly elf: ElfFile },
+    cfi: ObjectCfi,
+    rows: RowTable,
+    search: CodeSearch,
+  ) {
     this.origin = path;
     this.#cfi = cfi;
+    this.#sigreturn = Sigreturn.of(rows);
     this.#addresses = new FileAddresses(elf);
     this.#search = search;
     this.#segments = elf.segments;
@@ -218,12 +226,18 @@ class ElfCode implements ObjectCode {
   }
 
   row(offset: Address): number {
+    if (this.#isSigreturn(offset)) return this.#sigreturn?.row() ?? NO_FDE;
     if (this.#cfi.empty) return NO_CFI;
     const address = this.#addresses.fromOffset(offset);
     return address === undefined ? NO_FDE : this.#cfi.find(address);
   }
 
+  #isSigreturn(offset: Address): boolean {
+    return this.#sigreturn?.isAt(offset, (at, size) => this.memory(at, size)) === true;
+  }
+
   rules(offset: Address): CodeRules | undefined {
+    if (this.#isSigreturn(offset)) return this.#sigreturn?.rules();
     const address = this.#addresses.fromOffset(offset);
     return address === undefined ? undefined : rulesOf(this.#cfi, address);
   }

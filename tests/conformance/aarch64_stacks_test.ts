@@ -1,0 +1,20 @@
+/** Unwound stacks of AArch64, compared with gdb. */
+import { assertEquals } from "@std/assert";
+import { tool } from "../support/tool.ts";
+
+Deno.test("script: stacks of AArch64 with signed return addresses, leaf functions and a signal handler are those of gdb", async () => {
+  const folder = "fixtures/aarch64";
+  const args = ["--symfs", folder, "-F", "ip,sym", `${folder}/stacks.perf.data`];
+  const { code, out, err } = await tool("script", args);
+  assertEquals(code, 0, err);
+  const found = out.trim().split("\n\n").map((sample) =>
+    sample.split("\n").filter((line) => line.trim() !== "").map((frame) =>
+      frame.trim().split(" ")[1]
+    )
+  );
+  const expected = Deno.readTextFileSync(`${folder}/stacks.txt`).trim().split("\n")
+    .map((line) => line.split(" "));
+  assertEquals(found, expected);
+  // A function that a signal interrupted is in the stack, though it has no frame on it.
+  assertEquals(expected.filter((frames) => frames.join().includes("restore,faults")).length, 6);
+});
