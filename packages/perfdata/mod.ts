@@ -16,6 +16,7 @@
  * @module
  */
 export * from "./open.ts";
+export type * from "./profile_question.ts";
 export * from "./recording.ts";
 export * from "./sample_frames.ts";
 export type { ExportFormat } from "@perfdata/export/tree";

@@ -9,8 +9,10 @@ import {
   type RandomAccessSource,
 } from "@perfdata/format/bytes";
 import { expandedStream, fileCompression, PerfDataReader } from "@perfdata/format/records";
-import type { SymbolFiles } from "@perfdata/symbols";
+import type { LookUpProgress } from "@perfdata/session";
+import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
+import type { ShareWork, SymbolsWanted } from "./profile_question.ts";
 import { Recording } from "./recording.ts";
 
 /** Input of {@linkcode open}. */
@@ -26,9 +28,10 @@ export type RecordingInput =
 export interface OpenOptions {
   /**
    * Location of files with symbols: `machine` for this machine (the default outside of browsers),
-   * `none`, or files by path.
+   * `none`, files by path, or a function that opens a resolver. The function is called when the
+   * first stack is unwound or the first name is looked up.
    */
-  readonly symbols?: "machine" | "none" | SymbolFiles;
+  readonly symbols?: "machine" | "none" | SymbolFiles | OpenSymbols;
   /** A bundle of `perfdata symbols bundle`, searched before other files. */
   readonly bundle?: Uint8Array;
   /** Aborts reading. */
@@ -40,9 +43,21 @@ export interface OpenOptions {
    * the number of bytes in total if known. The last call has share 1.
    */
   readonly progress?: (share: number, bytes: number, all: number | undefined) => void;
+  /** Called while names are looked up, after the recording was read. */
+  readonly naming?: LookUpProgress;
   /** Receives errors in damaged recordings. Without it, they are thrown. */
   readonly diagnostics?: Diagnostics;
+  /**
+   * Starts other threads for samples, such as `collectWorkers` of `@perfdata/profile/workers` in
+   * Deno. They are used if the order of samples does not matter. The result is the same.
+   */
+  readonly threads?: ShareWork;
+  /** Yields to the event loop during long work; by default every 20 ms. */
+  readonly turns?: EventLoopTurns;
 }
+
+/** Opens the symbols of a recorded machine. */
+export type OpenSymbols = (wanted: SymbolsWanted) => SymbolResolver | Promise<SymbolResolver>;
 
 /**
  * Opens a recording.
@@ -80,7 +95,7 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
     : await expanded(path === undefined ? await contentOf(input, signal) : pathSource(path));
   try {
     // Read the header now, to report its errors.
-    const turns = new EventLoopTurns(signal);
+    const { turns = new EventLoopTurns(signal) } = options;
     const read = isRandomAccess(source) ? turns.source(source) : source;
     const reader = await PerfDataReader.open(read, { diagnostics });
     const opened = bundle === undefined

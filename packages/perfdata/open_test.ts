@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { bytesSource, PerfDataError, streamSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
+import { SampleCollector } from "@perfdata/profile";
 import { copyRecording, DROP, FileOutput, KEEP } from "@perfdata/edit";
 import { ignored } from "../../tests/support/ignored.ts";
 import { noPerf, perfText } from "../../tests/support/perf.ts";
@@ -249,4 +250,93 @@ Deno.test("open: what is wrong with the header is reported once, and the header 
   assert(lines.some((line) => line.startsWith("# header version")), lines.join("\n"));
   assert(faults.length > 0);
   assertEquals(new Set(faults).size, faults.length);
+});
+
+/** The sum of a profile's periods. */
+const sumOf = ({ samples }: { readonly samples: { readonly period: Float64Array } }) =>
+  samples.period.reduce((sum, period) => sum + period, 0);
+
+Deno.test("ask: times without a CPU are of the chosen thread only", async () => {
+  using recording = await open(recorded("switch"), NONE);
+  const weight = "off-cpu" as const;
+  const { profile } = await recording.ask({ weight });
+  assertEquals(profile.events.map(({ name }) => name), ["off-cpu"]);
+  const tids = new Set<number>();
+  for (let row = 0; row < profile.samples.length; row++) {
+    tids.add(profile.threads.tid(profile.samples.thread[row] as number));
+  }
+  const [tid = -1] = tids;
+  const ofTid = (tid: number) => recording.ask({ weight, filter: { tids: new Set([tid]) } });
+  assert(sumOf(profile) > 0);
+  assertEquals(tids.size, 1);
+  assertEquals(sumOf((await ofTid(tid)).profile), sumOf(profile));
+  assertEquals((await ofTid(tid + 1)).profile.samples.length, 0);
+});
+
+Deno.test("ask: without threads, a profile has commands, with the same periods", async () => {
+  using recording = await open(recorded(NAME), NONE);
+  const { profile } = await recording.ask({ threads: false });
+  const all = await recording.profile();
+  assertEquals(profile.threads.at(0)?.tid, -1);
+  assertEquals(sumOf(profile), sumOf(all));
+});
+
+Deno.test("symbols: a function opens the resolver, and is told whether lines are needed", async () => {
+  const { SymbolResolver } = await import("@perfdata/symbols");
+  const wanted: [string | undefined, boolean][] = [];
+  let named = 0;
+  using recording = await open(recorded(NAME), {
+    naming: (done) => named = done,
+    symbols({ machine, lines }) {
+      wanted.push([machine.arch, lines]);
+      return new SymbolResolver({ open: () => undefined, read: () => undefined });
+    },
+  });
+  const { trust } = await recording.ask({ lines: false });
+  await recording.profile();
+  assertEquals(wanted, [["x86_64", false], ["x86_64", true]]);
+  assert(named > 0);
+  assertEquals(trust.resolved.samples, 0);
+});
+
+Deno.test("collect: samples of each CPU add up to all samples, and are between the ends of span()", async () => {
+  using recording = await open(recorded("all-cpus"), NONE);
+  const all = new SampleCollector();
+  await recording.collect(all);
+  let sum = 0;
+  for (let cpu = 0; cpu < 64; cpu++) {
+    const one = new SampleCollector();
+    await recording.collect(one, { filter: { cpus: new Set([cpu]) } });
+    sum += one.samples;
+    if (sum === all.samples) break;
+  }
+  assert(all.samples > 0);
+  assertEquals(sum, all.samples);
+  const [first, last] = await recording.span();
+  for await (const { time = 0n } of recording.samples()) assert(time >= first && time <= last);
+  assert(last > first);
+});
+
+Deno.test("threads: they are told what to collect, and are not used for times", async () => {
+  const told: [string | undefined, boolean][] = [];
+  using recording = await open(recorded("switch"), {
+    ...NONE,
+    threads: ({ collect, isShared }) => {
+      told.push([collect.weight, isShared]);
+      // Starting a thread would fail.
+      return {
+        jobs: 2,
+        path: "",
+        about: undefined,
+        make: () => new SampleCollector(collect),
+        start: () => {
+          throw new Error("a thread was started");
+        },
+      };
+    },
+  });
+  const { collector } = await recording.ask({ weight: "wall" });
+  assert(collector.samples >= 0);
+  assertEquals(told, [["wall", false]]);
+  await assertRejects(() => recording.ask(), Error, "a thread was started");
 });

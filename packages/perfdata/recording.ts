@@ -14,12 +14,19 @@ import {
 import { PerfDataReader } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
 import type { RecordingInfo } from "@perfdata/report/figures";
-import type { Engine, EngineOptions } from "@perfdata/session";
+import type { EngineOptions } from "@perfdata/session";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
+import type { Collected } from "./collect.ts";
 import { ownProcess } from "./files/node_fs.ts";
 import type { Frame } from "./sample_frames.ts";
 import type { OpenOptions } from "./open.ts";
+import type {
+  ProfileAnswer,
+  ProfileQuestion,
+  SampleReading,
+  SymbolsWanted,
+} from "./profile_question.ts";
 
 /** A sample with names. */
 export interface Sample {
@@ -151,6 +158,16 @@ export class Recording implements Disposable {
   }
 
   /**
+   * Times of the first and the last sample, in ns of the recording's clock.
+   *
+   * @throws {RangeError} If the recording is a stream, or has no times.
+   */
+  async span(): Promise<readonly [bigint, bigint]> {
+    const { sampleSpan } = await import("@perfdata/session");
+    return await sampleSpan(this.#first ?? await this.#open());
+  }
+
+  /**
    * The functions by descending share of each event's period, as in `perf report`.
    *
    * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
@@ -163,8 +180,8 @@ export class Recording implements Disposable {
       import("@perfdata/profile"),
     ]);
     const counts = new SampleCollector(functionColumns(shown, children));
-    const { engine, resolver } = await this.#run(counts, filter);
-    const table = await functionTable(engine, counts, resolver, shown);
+    const { engine, symbols } = await this.collect(counts, { filter });
+    const table = await functionTable(engine, counts, await symbols(), shown);
     const rows: NamedFunctionRow[] = [];
     for (const row of table.rows) {
       if ((rows.length & 0xff) === 0) await this.#turns.turn();
@@ -240,13 +257,89 @@ export class Recording implements Disposable {
   }
 
   async #profile(timed: boolean, filter?: EngineOptions["filter"]): Promise<Profile> {
-    const { profileColumns, recordedProfile, SampleCollector } = await import(
+    return (await this.ask({ timed, filter })).profile;
+  }
+
+  /**
+   * The profile that a question asks for, with the facts about its samples: the trust in names,
+   * unwound stacks, totals. Not kept for later calls.
+   *
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assertEquals } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/switch.perf.data", { symbols: "none" });
+   * const { profile, trust } = await recording.ask({ weight: "off-cpu", lines: false });
+   * assertEquals(profile.events.map(({ name }) => name), ["off-cpu"]);
+   * assertEquals(trust.resolved.samples, 0);
+   * ```
+   */
+  async ask(question: ProfileQuestion = {}): Promise<ProfileAnswer> {
+    const { isTimeWeight, profileColumns, recordedProfile, SampleCollector } = await import(
       "@perfdata/profile"
     );
-    const consumer = new SampleCollector(profileColumns({ timed, lines: true }));
-    const { resolver } = await this.#run(consumer, filter);
-    const { profile } = await recordedProfile(consumer, { resolver, title: this.#name });
-    return profile;
+    const { lines = true, weight = "period", filter } = question;
+    const isTime = isTimeWeight(weight);
+    const collector = new SampleCollector(
+      profileColumns({ ...question, lines, weight, filter: isTime ? filter : undefined }),
+    );
+    const { engine, symbols } = await this.collect(collector, { ...question, lines });
+    const resolver = await symbols();
+    const { profile, trust } = await recordedProfile(collector, {
+      resolver,
+      title: this.#name,
+      progress: this.#options.naming,
+    });
+    return { profile, trust, engine, resolver, collector };
+  }
+
+  /**
+   * Reads the samples into a collector: for other tables than those of the methods.
+   *
+   * @returns The engine, with the places and stacks that the collector refers to, and the symbols.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { SampleCollector } from "@perfdata/profile";
+   * import { assert } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data");
+   * const collector = new SampleCollector();
+   * await recording.collect(collector, { filter: { cpus: new Set([0]) } });
+   * assert(collector.samples >= 0);
+   * ```
+   */
+  async collect(collector: SampleCollector, reading: SampleReading = {}): Promise<Collected> {
+    const { lines = true, filter, stitchLbr, live, index, beside } = reading;
+    const { diagnostics, threads } = this.#options;
+    const reader = await this.#open();
+    const { collect } = await import("./collect.ts");
+    const workers = await threads?.({
+      collect: collector.options,
+      reader,
+      isScanned: index !== undefined,
+      isShared: beside !== undefined,
+    });
+    const collected = await collect(reader, collector, {
+      ...this.#progressIn(reader),
+      filter,
+      stitchLbr,
+      live,
+      index,
+      beside,
+      workers,
+      diagnostics,
+      symbols: ({ recorded }) => this.#symbols({ machine: recorded, lines }),
+    });
+    this.#isRead();
+    return collected;
   }
 
   /** The call tree of an event; by default that with most samples (see `shownEvents`). */
@@ -382,36 +475,25 @@ export class Recording implements Disposable {
     };
   }
 
-  async #run(
-    consumer: SampleCollector,
-    filter: EngineOptions["filter"],
-  ): Promise<{ engine: Engine; resolver: SymbolResolver }> {
-    const [{ collect }, { SymbolResolver }, machine] = await Promise.all([
-      import("./collect.ts"),
+  /** Opens the symbols of the recorded machine. */
+  async #symbols(wanted: SymbolsWanted): Promise<SymbolResolver> {
+    const { symbols = ownProcess() === undefined ? "none" : "machine" } = this.#options;
+    if (typeof symbols === "function") return await symbols(wanted);
+    const [{ SymbolResolver }, machine] = await Promise.all([
       import("@perfdata/symbols"),
       import("./files/machine_files.ts"),
     ]);
-    const { symbols = ownProcess() === undefined ? "none" : "machine" } = this.#options;
     const files = symbols === "machine"
       ? machine.machineFiles
       : symbols === "none"
       ? { open: () => undefined, read: () => undefined }
       : symbols;
-    const reader = await this.#open();
-    const { engine, symbols: opened } = await collect(reader, consumer, {
-      ...this.#progressIn(reader),
-      filter,
-      diagnostics: this.#options.diagnostics,
-      symbols: ({ recorded }) =>
-        new SymbolResolver(files, {
-          machine: recorded,
-          parameters: false,
-          turn: this.#turns.turn,
-          places: symbols === "machine" ? machine.machinePlaces() : {},
-          bundle: this.#bundle,
-        }),
+    return new SymbolResolver(files, {
+      machine: wanted.machine,
+      parameters: false,
+      turn: this.#turns.turn,
+      places: symbols === "machine" ? machine.machinePlaces() : {},
+      bundle: this.#bundle,
     });
-    this.#isRead();
-    return { engine, resolver: await opened() };
   }
 }

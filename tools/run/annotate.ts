@@ -26,13 +26,8 @@ import {
   writeOut,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import {
-  chosenEvent,
-  hasOnlyPt,
-  type ReadProfile,
-  readProfile,
-  titleOf,
-} from "../shared/open_profile.ts";
+import { chosenEvent, hasOnlyPt, type ReadProfile, readProfile } from "../shared/open_profile.ts";
+import { titleOf } from "../shared/open_recording.ts";
 import { disassembler } from "../shared/disassembler.ts";
 import { KERNEL_FILE_NOTE, objectCode } from "../shared/pt_input.ts";
 import type { TraceCounts } from "../shared/branches_pt.ts";

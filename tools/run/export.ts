@@ -13,13 +13,8 @@ import {
   writeOut,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import {
-  chosenEvent,
-  hasOnlyPt,
-  readProfile,
-  titleOf,
-  writeChunks,
-} from "../shared/open_profile.ts";
+import { chosenEvent, hasOnlyPt, readProfile, writeChunks } from "../shared/open_profile.ts";
+import { titleOf } from "../shared/open_recording.ts";
 import { transformed } from "../shared/transformed.ts";
 import { parseWeight } from "../shared/weight.ts";
 import { BRANCH_FORMATS, exportBranches } from "../shared/branch_exports.ts";

@@ -27,7 +27,8 @@ import {
   writeLine,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import { readProfile, titleOf, writeChunks } from "../shared/open_profile.ts";
+import { readProfile, writeChunks } from "../shared/open_profile.ts";
+import { titleOf } from "../shared/open_recording.ts";
 import { choosesSamples } from "../shared/sample_flags.ts";
 import { resolverOf } from "../shared/symbol_flags.ts";
 import { parseWeight } from "../shared/weight.ts";
@@ -122,7 +123,7 @@ async function profileOf(
   weight: ProfileWeight = "period",
   how: Pick<
     Parameters<typeof readProfile>[3],
-    "progress" | "named" | "decoded" | "turns" | "shared"
+    "progress" | "naming" | "decoded" | "turns" | "shared"
   > = {},
 ): Promise<MadeProfile> {
   const { profile: read, isWhole, source: from } = await readProfile("view", name, flags, {
@@ -216,7 +217,8 @@ async function serve(
   const maker = (of: string, isShown: boolean): ProfileMaker => async (progress, counts) => {
     // Read the index first: the page draws it while samples are read.
     if (isShown) await recording?.index();
-    const total = of === "-" ? 0 : about(of, () => Deno.statSync(of)).size;
+    // Report a missing file by its name.
+    if (of !== "-") about(of, () => Deno.statSync(of));
     // Yields to requests of the page.
     const turns = new EventLoopTurns();
     const steps = new ProgressSteps(progress);
@@ -228,12 +230,12 @@ async function serve(
         profileOf(of, flags, counts, {
           shared,
           turns,
-          progress: (bytes, more) => steps.read(`Reading ${titleOf(of)}`, bytes, total, more),
+          progress: (_, bytes, all) => steps.reached(`Reading ${titleOf(of)}`, bytes, all),
           decoded(bytes, all) {
             steps.read(`Decoding the Intel PT of ${titleOf(of)}`, bytes, all);
             return short.settled();
           },
-          named: (done, all) => steps.named(`Naming the functions of ${titleOf(of)}`, done, all),
+          naming: (done, all) => steps.named(`Naming the functions of ${titleOf(of)}`, done, all),
         }),
     );
     if (isShown) codes.set(counts, made.code);

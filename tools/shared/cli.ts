@@ -446,6 +446,12 @@ export class Progress {
     this.#put(`\r\x1b[K${this.#what}: ${text}`);
   };
 
+  /** Sets the bytes done, and the bytes in total if known. */
+  readonly reach = (bytes: number, all: number | undefined): void => {
+    this.#total ??= all;
+    this.add(bytes - this.#done, (all ?? 0) - (this.#total ?? 0));
+  };
+
   /** Shows a step of the work with its share. */
   readonly step = (what: string, done: number, all: number): void => {
     if (!this.#shown) return;

@@ -4,7 +4,8 @@ import { complain, InputError, Progress, UsageError } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import type { OpenedInput } from "./open_input.ts";
-import { type ReadProfile, titleOf } from "./open_profile.ts";
+import { type ReadProfile } from "./open_profile.ts";
+import { titleOf } from "./open_recording.ts";
 import { nameFilters, parseNumbers } from "./sample_flags.ts";
 
 type ImportFlags = FlagsOf<typeof SAMPLE_FLAGS>;

@@ -17,7 +17,8 @@ import { complain, Complaints, InputError } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { openInput } from "./open_input.ts";
-import { type ReadProfile, titleOf } from "./open_profile.ts";
+import { type ReadProfile } from "./open_profile.ts";
+import { titleOf } from "./open_recording.ts";
 import { nameFilters, sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";
 

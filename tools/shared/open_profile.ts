@@ -1,5 +1,4 @@
 /** Shared by commands that show stacks: sample filters, names, and the line about trust. */
-import { collect } from "@perfdata/perfdata/collect";
 import { misleadingLines, remedyText, trustLines } from "@perfdata/report/trust";
 import {
   chooseEvent,
@@ -8,10 +7,7 @@ import {
   filterProfile,
   isTimeWeight,
   type Profile,
-  profileColumns,
   type ProfileOptions,
-  recordedProfile,
-  SampleCollector,
 } from "@perfdata/profile";
 import { newFile, openSource } from "@perfdata/format/files";
 import {
@@ -22,23 +18,14 @@ import {
 } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import { PerfDataReader } from "@perfdata/format/records";
-import {
-  type AddressedPlaces,
-  type Engine,
-  type LookUpProgress,
-  noStacksText,
-  sampleJobs,
-  unwoundText,
-} from "@perfdata/session";
+import { type AddressedPlaces, type Engine, noStacksText, unwoundText } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   about,
   complain,
   complainAll,
-  Complaints,
   InputError,
   NothingToShow,
-  Progress,
   progressOf,
   UsageError,
   writeOut,
@@ -48,11 +35,11 @@ import type { FlagsOf } from "./flag_table.ts";
 import type { SharedPass } from "../../view/recording/recording_service.ts";
 import type { DecodedBytes } from "./pt_stack_profile.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
-import { resolverOf, symbolOptions } from "./symbol_flags.ts";
 import { reportSwitches } from "./weight.ts";
-import type { Itraced } from "./itraced.ts";
 import { parseJobs } from "./record_flags.ts";
 import { openInput } from "./open_input.ts";
+import { openRecording, sampleThreads, symbolsOf, titleOf } from "./open_recording.ts";
+import type { OpenOptions } from "@perfdata/perfdata";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
 
@@ -88,15 +75,12 @@ interface ReadProfileOptions extends ProfileOptions {
   readonly pt?: boolean;
   /** Whether a profile of Intel PT has the time of each stack, not sums. */
   readonly timeline?: boolean;
-  /**
-   * Called with the bytes of the recording that were read since the previous call, and the number
-   * of further bytes that turned up.
-   */
-  readonly progress?: (bytes: number, more?: number) => void;
+  /** Called while the recording is read: see `OpenOptions`. */
+  readonly progress?: NonNullable<OpenOptions["progress"]>;
   /** Called during decoding of Intel PT, which awaits it. */
   readonly decoded?: DecodedBytes;
   /** Called while addresses are symbolized. */
-  readonly named?: LookUpProgress;
+  readonly naming?: NonNullable<OpenOptions["naming"]>;
   /**
    * Yields to the event loop while the recording is read and symbolized, for programs with other
    * work.
@@ -120,7 +104,6 @@ export async function readProfile(
   options: ReadProfileOptions,
 ): Promise<ReadProfile> {
   const { weight = "period" } = options;
-  const names = nameFilters(flags);
   if (tableFolders(name).length > 0) {
     if (options.pt === true || options.itrace !== undefined || weight !== "period") {
       throw new UsageError(`${name} has tables: only periods of samples are read from them`);
@@ -139,68 +122,19 @@ export async function readProfile(
     const input = { source: opened, kind };
     return await readImportedProfile(tool, name, flags, { ...options, input });
   }
-  const complaints = new Complaints(`${tool}: ${name}`);
-  const collected = await collectSamples(tool, name, opened, flags, options, complaints);
-  const { engine, consumer, progress, itraced } = collected;
-  await reportSwitches(tool, name, consumer);
-  if (consumer.samples === 0) {
-    if (!isTimeWeight(weight) && itraced === undefined && name !== "-" && await hasIntelPt(name)) {
-      return await ptProfileOf(tool, name, flags, options);
-    }
-    complaints.finish();
-    throw await noSamples(name, flags, complaints.count === 0);
-  }
-  const resolver = await collected.symbols();
-  const named = await recordedProfile(consumer, {
-    resolver,
-    title: titleOf(name),
-    progress(done, all) {
-      progress.names(done, all);
-      options.named?.(done, all);
-    },
-  });
-  progress.finish();
-  const profile = filterProfile(named.profile, names);
-  if (profile.samples.length === 0) {
-    complaints.finish();
-    const why = await whyNothing(name, givenFilters(flags), names);
-    throw new InputError(`${name}: no samples: ${why}`);
-  }
-  const { verbose } = flags.on;
-  const stacks = unwoundText(engine, verbose) ?? noStacksText(engine);
-  if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
-  if (verbose) complainAll(tool, trustLines(named.trust, { verbose: true }));
-  else complainAll(tool, misleadingLines(named.trust));
-  const lost = /callers where nothing was mapped/.test(profile.trust);
-  complain(`${tool}: ${name}: ${profile.trust}${remedyText(named.trust, lost)}`);
-  complaints.finish();
-  const isWhole = itraced?.report() !== false && complaints.count === 0;
-  return { profile, isWhole, isPt: false, source: { engine, resolver } };
+  return await samplesProfile(tool, name, opened, flags, options);
 }
 
-/** The samples of a recording, not symbolized. */
-interface CollectedSamples {
-  readonly engine: Engine;
-  readonly consumer: SampleCollector;
-  /** The resolver that stacks were unwound with, or a new one. */
-  readonly symbols: () => Promise<SymbolResolver>;
-  readonly progress: Progress;
-  /** The recording with samples synthesized from Intel PT, if `--itrace` is given. */
-  readonly itraced: Itraced | undefined;
-}
-
-/** Reads all records of a recording. */
-async function collectSamples(
+/** Reads a profile from the samples of a recording, and prints what it lacks. */
+async function samplesProfile(
   tool: string,
   name: string,
   input: ByteSource,
   flags: ProfileFlags,
   options: ReadProfileOptions,
-  complaints: Complaints,
-): Promise<CollectedSamples> {
-  const { debugInformation, timed, switches, threads, weight = "period" } = options;
-  const isTime = isTimeWeight(weight);
-  const { turns } = options;
+): Promise<ReadProfile> {
+  const { weight = "period", shared, turns } = options;
+  const { verbose } = flags.on;
   const itraced = options.itrace === undefined
     ? undefined
     : await (await import("./itraced.ts")).itraced(tool, name, {
@@ -208,58 +142,54 @@ async function collectSamples(
       where: flags.value,
       opened: input,
     });
-  const plain = itraced?.source ?? input;
-  const opened = turns !== undefined && isRandomAccess(plain) ? turns.source(plain) : plain;
-  // The sample format of context switches is in the feature sections at the end of the file.
-  const source = weight !== "period"
-    ? await (await import("@perfdata/format/records")).featuresFirst(opened)
-    : opened;
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const filter = await sampleFilter(flags, reader);
-  const progress = new Progress(tool, reader.fileSize);
-  const how = profileColumns({
-    timed,
-    switches,
-    threads,
-    weight,
-    filter: isTime ? filter : undefined,
-    lines: debugInformation,
+  const source = itraced?.source ?? input;
+  const { recording, complaints, progress } = await openRecording(tool, name, {
+    // The sample format of context switches is in the feature sections at the end of the file.
+    source: weight === "period"
+      ? source
+      : await (await import("@perfdata/format/records")).featuresFirst(source),
+    ...turns === undefined ? {} : { turns },
+    symbols: symbolsOf(flags, name, turns?.turn),
+    threads: itraced === undefined ? sampleThreads(flags, name) : undefined,
+    progress: options.progress,
+    naming: options.naming,
+  });
+  const answer = await recording.ask({
+    ...options,
+    lines: options.debugInformation,
+    filter: await sampleFilter(flags, recording),
     // `--verbose` reports addresses, so collect them all.
-    unmapped: options.unmapped === true || flags.on.verbose,
-  });
-  const consumer = new SampleCollector(how);
-  const { index, beside, counted } = options.shared ?? {};
-  const jobs = weight !== "period" || itraced !== undefined
-    ? 1
-    : await sampleJobs(parseJobs(flags.value.jobs), reader, undefined, index !== undefined);
-  const about = { collect: how, symbols: { ...symbolOptions(flags), parameters: false } };
-  const workers = jobs === 1
-    ? undefined
-    : beside === undefined
-    ? (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, about)
-    : (await import("@perfdata/report/workers")).infoCollectWorkers(name, jobs, about);
-  const { engine, symbols } = await collect(reader, consumer, {
-    filter,
-    symbols: ({ recorded }) =>
-      resolverOf(flags, name, {
-        machine: recorded,
-        parameters: false,
-        debugInformation,
-        ...(turns === undefined ? {} : { turn: turns.turn }),
-      }),
+    unmapped: options.unmapped === true || verbose,
     stitchLbr: flags.on["stitch-lbr"],
-    workers,
-    index,
-    beside,
-    progress(bytes, more = 0) {
-      progress.add(bytes, more);
-      options.progress?.(bytes, more);
-    },
-    diagnostics: complaints.take,
+    index: shared?.index,
+    beside: shared?.beside,
   });
+  const { engine, resolver, collector, trust } = answer;
   progress.finish();
-  counted?.(engine);
-  return { engine, consumer, symbols, progress, itraced };
+  shared?.counted?.(engine);
+  await reportSwitches(tool, name, collector);
+  if (collector.samples === 0) {
+    if (!isTimeWeight(weight) && itraced === undefined && name !== "-" && await hasIntelPt(name)) {
+      return await ptProfileOf(tool, name, flags, options);
+    }
+    complaints.finish();
+    throw await noSamples(name, flags, complaints.count === 0);
+  }
+  const names = nameFilters(flags);
+  const profile = filterProfile(answer.profile, names);
+  if (profile.samples.length === 0) {
+    complaints.finish();
+    const why = await whyNothing(name, givenFilters(flags), names);
+    throw new InputError(`${name}: no samples: ${why}`);
+  }
+  const stacks = unwoundText(engine, verbose) ?? noStacksText(engine);
+  if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
+  complainAll(tool, verbose ? trustLines(trust, { verbose }) : misleadingLines(trust));
+  const lost = /callers where nothing was mapped/.test(profile.trust);
+  complain(`${tool}: ${name}: ${profile.trust}${remedyText(trust, lost)}`);
+  complaints.finish();
+  const isWhole = itraced?.report() !== false && complaints.count === 0;
+  return { profile, isWhole, isPt: false, source: { engine, resolver } };
 }
 
 /** The error for a recording without samples, or without samples that pass the filters. */
@@ -305,11 +235,6 @@ export async function hasOnlyPt(name: string): Promise<boolean> {
     }
   }
   return true;
-}
-
-/** The title of a recording: its file name without directories. */
-export function titleOf(name: string): string {
-  return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Flags that filter samples, the same in all commands that count or show samples. */
+import type { Recording } from "@perfdata/perfdata";
 import type { PerfDataReader } from "@perfdata/format/records";
 import {
   type EngineOptions,
@@ -52,13 +53,13 @@ export function nameFilters({ value }: SampleFlags): NameFilters {
 /** The filters by thread, CPU and time, for `runEngine`. */
 export async function sampleFilter(
   { value }: SampleFlags,
-  reader: PerfDataReader,
+  of: PerfDataReader | Recording,
 ): Promise<NonNullable<EngineOptions["filter"]>> {
   const numbers = (flag: "pid" | "tid" | "cpu") =>
     value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
   const [pids, tids, cpus] = [numbers("pid"), numbers("tid"), numbers("cpu")];
   const range = value.time === undefined ? undefined : parseTime(value.time);
-  const time = range && await resolveTime(range, () => sampleSpan(reader));
+  const time = range && await resolveTime(range, () => sampleSpan(of));
   return { pids, tids, cpus, time };
 }
 

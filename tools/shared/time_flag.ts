@@ -1,4 +1,5 @@
 /** Values of flags for times. */
+import type { Recording } from "@perfdata/perfdata";
 import type { PerfDataReader } from "@perfdata/format/records";
 import {
   parseLength as lengthOf,
@@ -31,6 +32,8 @@ export function parseTime(text: string): TimeRange {
  *
  * @throws {InputError} If the recording is a stream, which can be read only once, or has no times.
  */
-export async function sampleSpan(reader: PerfDataReader): Promise<readonly [bigint, bigint]> {
-  return await asInput(() => spanOf(reader), "--time: ");
+export async function sampleSpan(
+  of: PerfDataReader | Recording,
+): Promise<readonly [bigint, bigint]> {
+  return await asInput(() => "span" in of ? of.span() : spanOf(of), "--time: ");
 }

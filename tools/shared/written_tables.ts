@@ -24,7 +24,7 @@ import {
 } from "@perfdata/tables";
 import { about, aboutAsync, complain, Complaints, InputError, Progress } from "./cli.ts";
 import type { Flags } from "./flag_table.ts";
-import { titleOf } from "./open_profile.ts";
+import { titleOf } from "./open_recording.ts";
 import { sampleFilter, type SampleFlags } from "./sample_flags.ts";
 import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
 import { onSignals } from "./on_signals.ts";

@@ -27,13 +27,12 @@ export class ProgressSteps {
     if (what !== this.#reading) [this.#reading, this.#done, this.#more] = [what, 0, 0];
     this.#done += bytes;
     this.#more += more;
-    const all = total === 0 ? 0 : total + this.#more;
-    this.#say({
-      what,
-      unit: "bytes",
-      done: all === 0 ? this.#done : Math.min(this.#done, all),
-      total: all,
-    });
+    this.reached(what, this.#done, total === 0 ? 0 : total + this.#more);
+  }
+
+  /** Sets the number of bytes that were read, and the number in total if known. */
+  reached(what: string, done: number, total: number = 0): void {
+    this.#say({ what, unit: "bytes", done: total === 0 ? done : Math.min(done, total), total });
   }
 
   /** Sets the number of addresses that were looked up. */

@@ -91,7 +91,8 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   /** Receives SWITCH records, if intervals are counted or switches are kept. */
   readonly applied?: (run: Run, i: number) => void;
   #histogram = new SampleHistogram(1 << 14);
-  readonly #options: CollectOptions;
+  /** The options, with which other threads create collectors like this one. */
+  readonly options: CollectOptions;
   readonly #keys: SampleKeys;
   readonly #isLatency: boolean;
   /** Whether the count of running threads is needed. */
@@ -115,7 +116,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
 
   /** Starts without samples. */
   constructor(options: CollectOptions = {}) {
-    this.#options = options;
+    this.options = options;
     const { keys = {}, weight = "period", stacks = false, branches, memory, lines } = options;
     this.#keys = keys;
     this.weight = weight;
@@ -268,7 +269,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       ? { off, ran: spent, handled: spent }
       : { off, handled: spent };
     this.#intervals = await ThreadIntervals.open(engine, listener, {
-      filter: this.#options.filter,
+      filter: this.options.filter,
       standIns: isOfStates,
     });
   }
@@ -324,7 +325,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       return;
     }
     const parallelism = this.#parallelism;
-    const leaves = this.#options.others === false ? CHOSEN.TOTAL : CHOSEN.NO;
+    const leaves = this.options.others === false ? CHOSEN.TOTAL : CHOSEN.NO;
     for (let i = 0; i < count; i++) {
       parallelism?.row(run, i);
       const kind = intAt(type, i);
@@ -488,7 +489,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     const node = this.stacks ? stack : place;
     const { baseHi: hi, baseLo: lo } = this.#intervals as ThreadIntervals;
     const [beginHi, beginLo] = [hi + Math.floor((lo + from) / 2 ** 32), lo + from | 0];
-    if (this.#options.span === true) {
+    if (this.options.span === true) {
       this.span.see(beginHi, beginLo);
       this.span.see(hi + Math.floor((lo + to) / 2 ** 32), lo + to | 0);
     }
@@ -497,7 +498,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   }
 
   #count(run: Run, i: number, event: number, comm: number, period: number): void {
-    const { events, span, parallelism: wanted } = this.#options;
+    const { events, span, parallelism: wanted } = this.options;
     if (events !== undefined && !events.has(event)) return;
     const total = this.totals[event] as EventTotal;
     const { pairs, details } = this;

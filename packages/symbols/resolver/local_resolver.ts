@@ -4,7 +4,7 @@ import type { SymbolBundle } from "../bundle/bundle.ts";
 import type { SearchPlaces } from "../files/file_search.ts";
 import { defaultPlaces, localFiles } from "../files/local_files.ts";
 import { nodeDecompressors } from "../files/node_decompressors.ts";
-import type { RecordedMachine, SymbolOptions } from "./options.ts";
+import type { RecordedMachine, ResolverOptions, SymbolOptions } from "./options.ts";
 import type { SymbolFiles } from "../files/symbol_files.ts";
 import { SymbolResolver } from "./symbol_resolver.ts";
 
@@ -18,6 +18,8 @@ export interface LocalResolverOptions extends SymbolOptions {
   readonly files?: SymbolFiles;
   /** The recorded machine, read whenever an object is opened. */
   readonly machine?: RecordedMachine;
+  /** Called between parts of the work, and awaited if it returns a promise. */
+  readonly turn?: ResolverOptions["turn"];
 }
 
 /**
