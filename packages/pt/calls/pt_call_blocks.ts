@@ -30,6 +30,7 @@ export class CallBlocks {
   end: Uint8Array = new Uint8Array(0);
   /** 1 for each place that was executed since {@linkcode CallBlocks.takeMet}. */
   met: Uint8Array = new Uint8Array(1024);
+  #metPlaces: number[] = [];
 
   readonly #code: PtCode;
   #pathKind = new Uint8Array(0);
@@ -90,10 +91,9 @@ export class CallBlocks {
 
   /** Returns the executed places and clears them, including those of known paths. */
   takeMet(): Int32Array<ArrayBuffer> {
-    const places: number[] = [];
-    const { met } = this;
-    for (let place = 0; place < met.length; place++) if (met[place] === 1) places.push(place);
-    met.fill(0);
+    const places = this.#metPlaces;
+    this.#metPlaces = [];
+    for (const place of places) this.met[place] = 0;
     this.#pathKind.fill(PATH.NEW);
     return Int32Array.from(places);
   }
@@ -117,7 +117,9 @@ export class CallBlocks {
 
   meet(place: number): void {
     if (place >= this.met.length) this.met = enlarge(this.met, place + 1);
+    if (this.met[place] === 1) return;
     this.met[place] = 1;
+    this.#metPlaces.push(place);
   }
 
   /** The place of an address, which is marked as executed. */

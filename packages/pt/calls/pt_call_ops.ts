@@ -129,7 +129,10 @@ export class CallOps {
   }
 }
 
-/** Reads operations one after the other. */
+/**
+ * Reads operations one after the other. Whole numbers are returned as 32-bit integers: fields of small integers into
+ * which a double is written change the shape of their object, for which all code about it is compiled again.
+ */
 export class CallOpReader {
   readonly #words: Float64Array;
   #at = -WORDS;
@@ -145,22 +148,22 @@ export class CallOpReader {
 
   /** The kind of the next operation; -1 at the end. */
   get following(): number {
-    return this.#words[this.#at + WORDS] ?? -1;
+    return (this.#words[this.#at + WORDS] ?? -1) | 0;
   }
 
   /** Kind of the operation: {@linkcode CALL_OP}. */
   get kind(): number {
-    return this.#word(WORD.KIND);
+    return this.#word(WORD.KIND) | 0;
   }
 
   /** Bits 31:0 of the address. */
   get low(): number {
-    return this.#word(WORD.LOW);
+    return this.#word(WORD.LOW) | 0;
   }
 
   /** Bits 63:32 of the address. */
   get high(): number {
-    return this.#word(WORD.HIGH);
+    return this.#word(WORD.HIGH) | 0;
   }
 
   /** Time in ns. */
@@ -180,12 +183,12 @@ export class CallOpReader {
 
   /** The first number, `a`. */
   get a(): number {
-    return this.#word(WORD.A);
+    return this.#word(WORD.A) | 0;
   }
 
   /** The second number, `b`. */
   get b(): number {
-    return this.#word(WORD.B);
+    return this.#word(WORD.B) | 0;
   }
 
   #word(word: number): number {

@@ -1,3 +1,5 @@
+import { enlarge } from "@perfdata/format/bytes";
+
 /** Number of buckets between two powers of two. */
 const STEPS = 4;
 const BUCKETS = 64 * STEPS;
@@ -33,26 +35,6 @@ export interface CallStats {
   readonly histogram: Float64Array | undefined;
   /** The slowest calls, in descending order of duration. */
   readonly slowest: readonly SlowCall[];
-}
-
-class Row {
-  calls = 0;
-  open = 0;
-  time = 0;
-  insns = 0;
-  histogram: Float64Array | undefined;
-  readonly slowest: SlowCall[] = [];
-
-  /** Keeps a call if it is one of the slowest. Ties are ordered by time and thread. */
-  slow(tid: number, time: number, duration: number): void {
-    const { slowest } = this;
-    const last = slowest[SLOWEST - 1];
-    if (last !== undefined && !isSlower(duration, time, tid, last)) return;
-    let at = slowest.length;
-    while (at > 0 && isSlower(duration, time, tid, slowest[at - 1] as SlowCall)) at--;
-    slowest.splice(at, 0, { duration, time, tid });
-    if (slowest.length > SLOWEST) slowest.pop();
-  }
 }
 
 /**
@@ -92,7 +74,14 @@ export interface LatencyPart {
  * ```
  */
 export class LatencyTable {
-  #rows: (Row | undefined)[] = [];
+  #calls = new Float64Array(64);
+  #open = new Float64Array(64);
+  #time = new Float64Array(64);
+  #insns = new Float64Array(64);
+  /** Duration of the last of {@linkcode SLOWEST} calls; -1 if there are fewer. */
+  #least = new Float64Array(64).fill(-1);
+  #histograms: (Float64Array | undefined)[] = [];
+  #slowest: (SlowCall[] | undefined)[] = [];
 
   /**
    * Adds a finished call.
@@ -102,30 +91,53 @@ export class LatencyTable {
    * @param ended Whether its return was seen.
    */
   add(
-    number: number,
+    row: number,
     tid: number,
     since: number,
     duration: number,
     ended: boolean,
   ): void {
-    const row = this.#rows[number] ??= new Row();
-    row.calls++;
-    if (!ended) row.open++;
+    this.#room(row);
+    this.#calls[row] = (this.#calls[row] as number) + 1;
+    if (!ended) this.#open[row] = (this.#open[row] as number) + 1;
     if (!ended || duration < 0) return;
-    row.histogram ??= new Float64Array(BUCKETS);
+    const histogram = this.#histograms[row] ??= new Float64Array(BUCKETS);
     const bucket = latencyBucket(duration);
-    row.histogram[bucket] = (row.histogram[bucket] as number) + 1;
-    row.slow(tid, since, duration);
+    histogram[bucket] = (histogram[bucket] as number) + 1;
+    if (duration >= (this.#least[row] as number)) this.#slow(row, tid, since, duration);
   }
 
   /**
    * Adds time (ns) and instructions to a row, for calls that are not part of another call of the
    * row.
    */
-  addOwn(number: number, time: number, insns: number): void {
-    const row = this.#rows[number] ??= new Row();
-    row.time += time;
-    row.insns += insns;
+  addOwn(row: number, time: number, insns: number): void {
+    this.#room(row);
+    this.#time[row] = (this.#time[row] as number) + time;
+    this.#insns[row] = (this.#insns[row] as number) + insns;
+  }
+
+  #room(row: number): void {
+    if (row < this.#calls.length) return;
+    const length = row + 1;
+    this.#calls = enlarge(this.#calls, length);
+    this.#open = enlarge(this.#open, length);
+    this.#time = enlarge(this.#time, length);
+    this.#insns = enlarge(this.#insns, length);
+    const before = this.#least.length;
+    this.#least = enlarge(this.#least, length).fill(-1, before);
+  }
+
+  /** Keeps a call if it is one of the slowest. Ties are ordered by time and thread. */
+  #slow(row: number, tid: number, time: number, duration: number): void {
+    const slowest = this.#slowest[row] ??= [];
+    const last = slowest[SLOWEST - 1];
+    if (last !== undefined && !isSlower(duration, time, tid, last)) return;
+    let at = slowest.length;
+    while (at > 0 && isSlower(duration, time, tid, slowest[at - 1] as SlowCall)) at--;
+    slowest.splice(at, 0, { duration, time, tid });
+    if (slowest.length > SLOWEST) slowest.pop();
+    this.#least[row] = slowest[SLOWEST - 1]?.duration ?? -1;
   }
 
   /** Returns all sums except those of {@linkcode LatencyTable.addOwn}, and clears the table. */
@@ -133,16 +145,20 @@ export class LatencyTable {
     const rows: number[] = [];
     const buckets: number[] = [];
     const slow: number[] = [];
-    // Some numbers have no row.
-    this.#rows.forEach((row, number) => {
-      if (row === undefined) return;
-      rows.push(number, row.calls, row.open);
-      for (const [bucket, n] of row.histogram?.entries() ?? []) {
-        if (n > 0) buckets.push(number, bucket, n);
+    for (const [row, calls] of this.#calls.entries()) {
+      if (calls === 0) continue;
+      rows.push(row, calls, this.#open[row] as number);
+      for (const [bucket, n] of this.#histograms[row]?.entries() ?? []) {
+        if (n > 0) buckets.push(row, bucket, n);
       }
-      for (const { duration, time, tid } of row.slowest) slow.push(number, duration, time, tid);
-    });
-    this.#rows = [];
+      for (const { duration, time, tid } of this.#slowest[row] ?? []) {
+        slow.push(row, duration, time, tid);
+      }
+    }
+    for (const sums of [this.#calls, this.#open, this.#time, this.#insns]) sums.fill(0);
+    this.#least.fill(-1);
+    this.#histograms = [];
+    this.#slowest = [];
     return {
       rows: Float64Array.from(rows),
       buckets: Float64Array.from(buckets),
@@ -155,28 +171,38 @@ export class LatencyTable {
    *
    * @param rowOf The row here of a row there.
    */
-  join({ rows, buckets, slowest }: LatencyPart, rowOf: (number: number) => number): void {
-    const of = (number: number) => this.#rows[rowOf(number)] ??= new Row();
+  join({ rows, buckets, slowest }: LatencyPart, rowOf: (row: number) => number): void {
     for (let i = 0; i < rows.length; i += 3) {
-      const row = of(rows[i] as number);
-      row.calls += rows[i + 1] as number;
-      row.open += rows[i + 2] as number;
+      const row = rowOf(rows[i] as number);
+      this.#room(row);
+      this.#calls[row] = (this.#calls[row] as number) + (rows[i + 1] as number);
+      this.#open[row] = (this.#open[row] as number) + (rows[i + 2] as number);
     }
     for (let i = 0; i < buckets.length; i += 3) {
-      const row = of(buckets[i] as number);
-      row.histogram ??= new Float64Array(BUCKETS);
+      const histogram = this.#histograms[rowOf(buckets[i] as number)] ??= new Float64Array(BUCKETS);
       const bucket = buckets[i + 1] as number;
-      row.histogram[bucket] = (row.histogram[bucket] as number) + (buckets[i + 2] as number);
+      histogram[bucket] = (histogram[bucket] as number) + (buckets[i + 2] as number);
     }
     for (let i = 0; i < slowest.length; i += 4) {
-      const [number, duration, time, tid] = slowest.subarray(i, i + 4);
-      of(number as number).slow(tid as number, time as number, duration as number);
+      const [row, duration, time, tid] = slowest.subarray(i, i + 4);
+      this.#slow(rowOf(row as number), tid as number, time as number, duration as number);
     }
   }
 
   /** Latencies of a row; `undefined` if the row has no calls. */
-  of(number: number): CallStats | undefined {
-    return this.#rows[number];
+  of(row: number): CallStats | undefined {
+    const calls = this.#calls[row] ?? 0;
+    const time = this.#time[row] ?? 0;
+    const insns = this.#insns[row] ?? 0;
+    if (calls + time + insns === 0) return undefined;
+    return {
+      calls,
+      open: this.#open[row] as number,
+      time,
+      insns,
+      histogram: this.#histograms[row],
+      slowest: this.#slowest[row] ?? [],
+    };
   }
 }
 

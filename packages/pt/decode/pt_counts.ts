@@ -31,8 +31,10 @@ export function noPtCounts(): PtCounts {
 
 /** Adds figures to others, or subtracts them. */
 export function addPtCounts(to: PtCounts, counts: PtCounts, sign: 1 | -1 = 1): void {
-  for (const member of SUMS) to[member] += sign * counts[member];
+  // Not sign * n, which is -0 for 0: a double, for which code about figures would be compiled again.
+  const sum = (before: number, n: number) => sign < 0 ? before - n : before + n;
+  for (const member of SUMS) to[member] = sum(to[member], counts[member]);
   for (const [error, n] of counts.errors.entries()) {
-    to.errors[error] = (to.errors[error] as number) + sign * n;
+    to.errors[error] = sum(to.errors[error] as number, n);
   }
 }
