@@ -322,13 +322,13 @@ Deno.test("threads: they are told what to collect, and are not used for times", 
   using recording = await open(recorded("switch"), {
     ...NONE,
     threads: ({ collect, isShared }) => {
-      told.push([collect.weight, isShared]);
+      told.push([collect?.weight, isShared]);
       // Starting a thread would fail.
       return {
         jobs: 2,
         path: "",
         about: undefined,
-        make: () => new SampleCollector(collect),
+        make: () => new SampleCollector(),
         start: () => {
           throw new Error("a thread was started");
         },
@@ -339,4 +339,22 @@ Deno.test("threads: they are told what to collect, and are not used for times", 
   assert(collector.samples >= 0);
   assertEquals(told, [["wall", false]]);
   await assertRejects(() => recording.ask(), Error, "a thread was started");
+});
+
+Deno.test("stat: the intervals are delivered, and info() is told that its threads collect no samples", async () => {
+  const told: unknown[] = [];
+  using recording = await open(recorded("stat"), {
+    ...NONE,
+    threads({ collect }) {
+      told.push(collect);
+      return undefined;
+    },
+  });
+  let rounds = 0;
+  const report = await recording.stat({ round: ({ rows }) => rounds += rows.length > 0 ? 1 : 0 });
+  assert(rounds > 0);
+  assertEquals(report.rounds, rounds);
+  const { records } = await recording.info();
+  assert(records > 0);
+  assertEquals(told, [undefined]);
 });

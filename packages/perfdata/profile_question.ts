@@ -63,8 +63,8 @@ export interface SymbolsWanted {
 
 /** The work that other threads can share: the argument of {@linkcode OpenOptions.threads}. */
 export interface SharedWork {
-  /** The options of the collector. */
-  readonly collect: CollectOptions;
+  /** The options of the collector; `undefined` if the counts of {@linkcode Recording.info} are made. */
+  readonly collect: CollectOptions | undefined;
   /** A reader of the recording, which has read its header. */
   readonly reader: PerfDataReader;
   /** Whether the recording was scanned already, so that threads help from the beginning. */

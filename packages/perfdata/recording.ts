@@ -13,7 +13,7 @@ import {
 } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
-import type { RecordingInfo } from "@perfdata/report/figures";
+import type { RecordingInfo, StatOptions, StatReport } from "@perfdata/report/figures";
 import type { EngineOptions } from "@perfdata/session";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
@@ -140,7 +140,13 @@ export class Recording implements Disposable {
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
     const { recordingInfo } = await import("@perfdata/report/figures");
-    const info = await recordingInfo(reader, this.#progressIn(reader));
+    const workers = await this.#options.threads?.({
+      collect: undefined,
+      reader,
+      isScanned: false,
+      isShared: false,
+    });
+    const info = await recordingInfo(reader, { ...this.#progressIn(reader), workers });
     this.#isRead();
     return info;
   }
@@ -155,6 +161,20 @@ export class Recording implements Disposable {
     const reader = await this.#open();
     const { headerLines } = await import("@perfdata/dump");
     yield* headerLines(reader, options);
+  }
+
+  /**
+   * The counts of `perf stat record`. The intervals are delivered to the option `round`.
+   *
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   */
+  async stat(options: Omit<StatOptions, "progress"> = {}): Promise<StatReport> {
+    const reader = await this.#open();
+    const { analyzeStat } = await import("@perfdata/report/figures");
+    const report = await analyzeStat(reader, { ...options, ...this.#progressIn(reader) });
+    this.#isRead();
+    return report;
   }
 
   /**

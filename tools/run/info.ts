@@ -1,26 +1,20 @@
 /** Runs `info`. */
-import { PerfDataReader } from "@perfdata/format/records";
-import { openSource } from "@perfdata/format/files";
-import { adviceOf, infoLines, recordingInfo } from "@perfdata/report/figures";
+import { adviceOf, infoLines } from "@perfdata/report/figures";
 import { snakeKeys } from "@perfdata/format/bytes";
-import { aboutAsync, Complaints, oneFile, Progress, writeLines, writeOut } from "../shared/cli.ts";
+import { aboutAsync, oneFile, writeLines, writeOut } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { complainRounded } from "../shared/periods.ts";
-import { parseJobs } from "../shared/record_flags.ts";
-import { sampleJobs } from "@perfdata/session";
+import { sampleThreads } from "../shared/sample_threads.ts";
 import type { FLAGS } from "../info.ts";
 
 export async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`info: ${name}`);
-    const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-    const progress = new Progress("info", reader.fileSize);
-    const jobs = await sampleJobs(parseJobs(value.jobs), reader);
-    const workers = jobs === 1
-      ? undefined
-      : (await import("@perfdata/report/workers")).infoWorkers(name, jobs);
-    const info = await recordingInfo(reader, { progress: progress.add, workers });
+    const { recording, complaints, progress } = await openRecording("info", name, {
+      threads: sampleThreads(name, value.jobs),
+    });
+    const info = await recording.info();
     progress.finish();
     if (on.json) {
       const text = JSON.stringify(

@@ -1,9 +1,8 @@
 /** Runs `stat`. */
 import { openSource } from "@perfdata/format/files";
-import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
+import { featuresFirst } from "@perfdata/format/records";
 import { jsonLine } from "@perfdata/format/bytes";
 import {
-  analyzeStat,
   STAT_COLUMNS,
   STAT_GROUPINGS,
   statCells,
@@ -14,15 +13,14 @@ import {
   about,
   aboutAsync,
   complain,
-  Complaints,
   giveUpWriting,
   oneFile,
   openOutput,
   parseWord,
-  Progress,
   writeOut,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { csvText } from "../shared/csv.ts";
 import { writeRow } from "../shared/styled.ts";
 import type { FLAGS } from "../stat.ts";
@@ -33,18 +31,15 @@ export async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promi
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
-    const complaints = new Complaints(`stat: ${name}`);
     const source = await featuresFirst(openSource(name, { interruptible: svg !== undefined }));
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const progress = new Progress("stat", reader.fileSize);
+    const { recording, complaints, progress } = await openRecording("stat", name, { source });
     const plot = svg === undefined
       ? undefined
       : new (await import("@perfdata/report/figures")).StatPlot();
     const text = new StatText();
     let isFirst = true;
-    const report = await analyzeStat(reader, {
+    const report = await recording.stat({
       by,
-      progress: progress.add,
       round: (counts, about) => {
         plot?.round(counts);
         if (on.json) {

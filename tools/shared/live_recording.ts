@@ -1,8 +1,7 @@
 /** A recording that arrives through a pipe or in files while it is made, as a profile that grows. */
 import { type ByteSource, PerfDataError, type StreamSource } from "@perfdata/format/bytes";
 import { fileSource } from "@perfdata/format/files";
-import { PerfDataReader } from "@perfdata/format/records";
-import { collect } from "@perfdata/perfdata/collect";
+import { open } from "@perfdata/perfdata";
 import {
   filterProfile,
   joinPmus,
@@ -204,7 +203,7 @@ export class LiveRecording {
   async #readFiles(files: AsyncIterable<string>): Promise<boolean> {
     for await (const path of files) {
       try {
-        using source = fileSource(path);
+        const source = fileSource(path);
         await this.#collect(source);
         this.#bytes += source.size;
       } catch (error) {
@@ -221,18 +220,9 @@ export class LiveRecording {
   /** Adds the samples of a recording. */
   async #collect(source: ByteSource): Promise<void> {
     const { name, flags, debugInformation, files } = this.#options;
-    const diagnostics = this.#complaints.take;
-    const reader = await PerfDataReader.open(source, { diagnostics });
-    const collector = new LiveCollector(this.#live, {
-      unmapped: flags.on.verbose,
-      weight: this.#options.weight,
-    });
-    this.#collector = collector;
-    this.#first ??= collector;
-    await collect(reader, collector, {
-      live: files === undefined,
-      filter: await sampleFilter(flags, reader),
-      symbols: async ({ recorded: machine }) => {
+    using recording = await open(source, {
+      diagnostics: this.#complaints.take,
+      symbols: async ({ machine }) => {
         this.#opened ??= () =>
           resolverOf(flags, name, {
             machine,
@@ -241,8 +231,17 @@ export class LiveRecording {
           });
         return this.#resolver = await (this.#symbols ??= this.#opened());
       },
+    });
+    const collector = new LiveCollector(this.#live, {
+      unmapped: flags.on.verbose,
+      weight: this.#options.weight,
+    });
+    this.#collector = collector;
+    this.#first ??= collector;
+    await recording.collect(collector, {
+      live: files === undefined,
+      filter: await sampleFilter(flags, recording),
       stitchLbr: flags.on["stitch-lbr"],
-      diagnostics,
     });
   }
 

@@ -38,7 +38,9 @@ import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sampl
 import { reportSwitches } from "./weight.ts";
 import { parseJobs } from "./record_flags.ts";
 import { openInput } from "./open_input.ts";
-import { openRecording, sampleThreads, symbolsOf, titleOf } from "./open_recording.ts";
+import { openRecording, titleOf } from "./open_recording.ts";
+import { sampleThreads } from "./sample_threads.ts";
+import { symbolOptions, symbolsOf } from "./symbol_flags.ts";
 import type { OpenOptions } from "@perfdata/perfdata";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
@@ -150,7 +152,9 @@ async function samplesProfile(
       : await (await import("@perfdata/format/records")).featuresFirst(source),
     ...turns === undefined ? {} : { turns },
     symbols: symbolsOf(flags, name, turns?.turn),
-    threads: itraced === undefined ? sampleThreads(flags, name) : undefined,
+    threads: itraced === undefined
+      ? sampleThreads(name, flags.value.jobs, symbolOptions(flags))
+      : undefined,
     progress: options.progress,
     naming: options.naming,
   });

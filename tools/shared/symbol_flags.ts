@@ -1,4 +1,5 @@
 /** Flags of all commands that show symbols. */
+import type { OpenSymbols } from "@perfdata/perfdata";
 import { fileKind } from "@perfdata/format/constants";
 import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { localFiles, localResolver, type OpenResolverOptions } from "@perfdata/symbols/files";
@@ -63,6 +64,16 @@ export async function resolverOf(
   } catch (error) {
     throw error instanceof BundleError ? notBundle(symbols, error) : error;
   }
+}
+
+/** Opens the symbols that the flags name, for a recording: see `OpenOptions`. */
+export function symbolsOf(
+  flags: SymbolFlags,
+  file: string,
+  turn?: OpenResolverOptions["turn"],
+): OpenSymbols {
+  return ({ machine, lines }) =>
+    resolverOf(flags, file, { machine, parameters: false, debugInformation: lines, turn });
 }
 
 /** Open archives, shared by all file lookups. */
