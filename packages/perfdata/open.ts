@@ -13,6 +13,7 @@ import type { LookUpProgress } from "@perfdata/session";
 import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
 import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
 import type { ShareWork, SymbolsWanted } from "./profile_question.ts";
+import { inputKind } from "./input_kind.ts";
 import { Recording } from "./recording.ts";
 
 /** Input of {@linkcode open}. */
@@ -60,7 +61,9 @@ export interface OpenOptions {
 export type OpenSymbols = (wanted: SymbolsWanted) => SymbolResolver | Promise<SymbolResolver>;
 
 /**
- * Opens a recording.
+ * Opens a recording, or a profile of another tool: text of `perf script`, folded stacks, pprof or a
+ * `.cpuprofile`, told apart by content. A profile has no records: only `profile`, `samples`, `callTree`
+ * and `exportAs` work, other methods throw a `PerfDataError`.
  *
  * @param input A path (in Deno, Node and Bun), a `file:` URL (in Node and Bun also of a name that is not
  * UTF-8), a `File`, bytes, or a stream. It may be compressed by gzip, bzip2, xz or zstd. Streams and
@@ -90,14 +93,17 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
   }
   signal?.throwIfAborted();
   const path = pathOf(input);
-  const source = isSource(input)
+  const whole = isSource(input)
     ? input
     : await expanded(path === undefined ? await contentOf(input, signal) : pathSource(path));
   try {
+    const { source, kind } = await inputKind(whole);
     // Read the header now, to report its errors.
     const { turns = new EventLoopTurns(signal) } = options;
     const read = isRandomAccess(source) ? turns.source(source) : source;
-    const reader = await PerfDataReader.open(read, { diagnostics });
+    const reader = kind === undefined
+      ? await PerfDataReader.open(read, { diagnostics })
+      : undefined;
     const opened = bundle === undefined
       ? undefined
       : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
@@ -105,14 +111,15 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
       source: read,
       // Without diagnostics, the first method call reads the header again and throws its errors.
       reader: options.diagnostics === undefined && isRandomAccess(read) ? undefined : reader,
-      close: () => source.close?.(),
+      imported: kind,
+      close: () => whole.close?.(),
       turns,
       name: options.name ?? (path === undefined ? nameOf(input) : pathText(path)),
       options,
       bundle: opened,
     });
   } catch (error) {
-    source.close?.();
+    whole.close?.();
     throw error;
   }
 }

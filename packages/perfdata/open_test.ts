@@ -358,3 +358,24 @@ Deno.test("stat: the intervals are delivered, and info() is told that its thread
   assert(records > 0);
   assertEquals(told, [undefined]);
 });
+
+Deno.test("open: folded stacks, also compressed and as a stream, give their profile, and no records", async () => {
+  const text = new TextEncoder().encode("demo;main;work 3\ndemo;main 2\n");
+  for (const input of [text, new Uint8Array(gzipSync(text)), new Blob([text]).stream()]) {
+    using recording = await open(input, { name: "demo" });
+    assertEquals(recording.imported, "folded");
+    const folded = await new Blob(await Array.fromAsync(recording.exportAs("folded"))).text();
+    assertEquals(folded, "demo;main 2\ndemo;main;work 3\n");
+    const { samples, title } = await recording.profile();
+    assertEquals([samples.period.reduce((a, b) => a + b), title], [5, "demo"]);
+    await assertRejects(() => recording.info(), PerfDataError);
+    await assertRejects(
+      () => recording.profile({ filter: { time: [0n, 1n] } }),
+      RangeError,
+      "time is for recordings",
+    );
+  }
+  using once = await open(streamSource(new Blob([text]).stream()));
+  assertEquals((await once.profile()).samples.length, 2);
+  await assertRejects(() => once.profile({ timed: true }), TypeError, "answers one question");
+});

@@ -1,5 +1,5 @@
 import type { AuxStream } from "@perfdata/session/auxtrace";
-import type { Profile, SampleCollector } from "@perfdata/profile";
+import type { ImportedKind, Profile, SampleCollector } from "@perfdata/profile";
 import type { HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { CallTree, CallTreeOptions, ExportFormat } from "@perfdata/export/tree";
@@ -66,6 +66,8 @@ export interface OpenedRecording {
   readonly source: ByteSource;
   /** A reader that has read the header, for the first method call. */
   readonly reader: PerfDataReader | undefined;
+  /** The kind of another tool's profile; `undefined` for a recording. */
+  readonly imported: ImportedKind | undefined;
   /** Closes the source. */
   readonly close: () => void;
   /** Yields to the event loop. */
@@ -98,10 +100,14 @@ export interface AuxData {
  * {@linkcode Recording.profile} is kept, for call trees and exports.
  */
 export class Recording implements Disposable {
+  /** The kind of another tool's profile; `undefined` for a recording. */
+  readonly imported: ImportedKind | undefined;
   readonly #source: ByteSource;
   readonly #close: () => void;
   /** The reader of {@linkcode open}, until the first call uses it. */
   #first: PerfDataReader | undefined;
+  /** Whether the bytes were read. */
+  #isUsed: boolean;
   /** Bytes that the last call read. */
   #bytes = 0;
   readonly #name: string;
@@ -111,11 +117,15 @@ export class Recording implements Disposable {
   readonly #turns: EventLoopTurns;
 
   /** Called by {@linkcode open}. */
-  constructor({ source, reader, name, options, bundle, turns, close }: OpenedRecording) {
+  constructor(
+    { source, reader, imported, name, options, bundle, turns, close }: OpenedRecording,
+  ) {
+    this.imported = imported;
     this.#bundle = bundle;
     this.#turns = turns;
     this.#source = source;
     this.#first = reader;
+    this.#isUsed = reader !== undefined;
     this.#close = close;
     this.#name = name;
     this.#options = options;
@@ -277,7 +287,20 @@ export class Recording implements Disposable {
   }
 
   async #profile(timed: boolean, filter?: EngineOptions["filter"]): Promise<Profile> {
-    return (await this.ask({ timed, filter })).profile;
+    const { imported } = this;
+    if (imported === undefined) return (await this.ask({ timed, filter })).profile;
+    if (filter?.time !== undefined) {
+      throw new RangeError("time is for recordings, not for profiles of other tools");
+    }
+    const { importProfile } = await import("@perfdata/profile");
+    const profile = await importProfile(imported, this.#once(), {
+      title: this.#name,
+      timed,
+      filter,
+      ...this.#progressOf(isRandomAccess(this.#source) ? this.#source.size : Infinity),
+    });
+    this.#isRead();
+    return profile;
   }
 
   /**
@@ -460,14 +483,18 @@ export class Recording implements Disposable {
     const first = this.#first;
     this.#first = undefined;
     if (first !== undefined) return first;
-    const source = this.#source;
-    if (!isRandomAccess(source)) {
+    const source = this.#once();
+    return await PerfDataReader.open(source, diagnostics === undefined ? {} : { diagnostics });
+  }
+
+  /** The bytes, from the start: once if they are a stream. */
+  #once(): ByteSource {
+    const isAgain = this.#isUsed && !isRandomAccess(this.#source);
+    if (isAgain) {
       throw new TypeError("the recording is a stream that was read: it answers one question");
     }
-    return await PerfDataReader.open(
-      source,
-      diagnostics === undefined ? {} : { diagnostics },
-    );
+    this.#isUsed = true;
+    return this.#source;
   }
 
   /** Reports the share 1. */
@@ -476,14 +503,17 @@ export class Recording implements Disposable {
   }
 
   /** Reports progress while data is read, and stops if the signal is aborted. */
-  #progressIn({ data }: PerfDataReader): {
-    readonly progress?: (bytes: number, more?: number) => void;
-  } {
+  #progressIn({ data }: PerfDataReader): Pick<EngineOptions, "progress"> {
+    return this.#progressOf(data.size);
+  }
+
+  /** Reports progress of reading that many bytes; infinite if unknown. */
+  #progressOf(total: number): { readonly progress?: (bytes: number, more?: number) => void } {
     const { signal, progress } = this.#options;
     if (signal === undefined && progress === undefined) return {};
     let done = 0;
     const size = isRandomAccess(this.#source) ? this.#source.size : 0;
-    let all = Number.isFinite(data.size) ? data.size : size;
+    let all = Number.isFinite(total) ? total : size;
     return {
       progress: (bytes, more = 0) => {
         signal?.throwIfAborted();

@@ -1,17 +1,20 @@
 /** Reads profiles of other tools like recordings. */
-import { filterProfile, type ImportedKind, importProfile, type Profile } from "@perfdata/profile";
-import { complain, InputError, Progress, UsageError } from "./cli.ts";
+import type { ByteSource } from "@perfdata/format/bytes";
+import { filterProfile, type Profile } from "@perfdata/profile";
+import { complain, InputError, UsageError } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
-import type { OpenedInput } from "./open_input.ts";
 import { type ReadProfile } from "./open_profile.ts";
-import { titleOf } from "./open_recording.ts";
+import { openRecording } from "./open_recording.ts";
 import { nameFilters, parseNumbers } from "./sample_flags.ts";
 
 type ImportFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 
-/** An opened profile of another tool. */
-type ImportedInput = OpenedInput & { readonly kind: ImportedKind };
+interface ImportOptions {
+  readonly timed?: boolean | undefined;
+  /** The opened profile. */
+  readonly input: { readonly source: ByteSource };
+}
 
 /**
  * Reads a profile of another tool, and applies the sample filters.
@@ -22,7 +25,7 @@ export async function readImportedProfile(
   tool: string,
   name: string,
   flags: ImportFlags,
-  options: { readonly timed?: boolean; readonly input: ImportedInput },
+  options: ImportOptions,
 ): Promise<ReadProfile> {
   const all = await importedProfile(tool, name, flags, options);
   const profile = filterProfile(all, nameFilters(flags));
@@ -36,21 +39,16 @@ export async function importedProfile(
   tool: string,
   name: string,
   { value }: ImportFlags,
-  { timed, input }: { readonly timed?: boolean; readonly input: ImportedInput },
+  { timed, input: { source } }: ImportOptions,
 ): Promise<Profile> {
   if (value.time !== undefined) {
     throw new UsageError("--time is for recordings, not for profiles of other tools");
   }
   const numbers = (flag: "pid" | "tid" | "cpu") =>
     value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
-  const { source, kind } = input;
-  const progress = new Progress(tool, "size" in source ? source.size : undefined);
-  const profile = await importProfile(kind, source, {
-    title: titleOf(name),
-    timed: timed === true,
-    filter: { pids: numbers("pid"), tids: numbers("tid"), cpus: numbers("cpu") },
-    progress: (bytes) => progress.add(bytes),
-  });
+  const { recording, progress } = await openRecording(tool, name, { source });
+  const filter = { pids: numbers("pid"), tids: numbers("tid"), cpus: numbers("cpu") };
+  const profile = await recording.profile({ timed, filter });
   progress.finish();
   return profile;
 }

@@ -1,6 +1,7 @@
 /**
- * Collects the samples of a recording for a profile.
+ * Collects the samples of a recording for a profile, and tells recordings and other profiles apart.
  *
  * @module
  */
 export { collect, type Collected, type CollectingOptions } from "../collect.ts";
+export { inputKind, type InputOfKind } from "../input_kind.ts";
