@@ -16,7 +16,7 @@ const MOST: Readonly<Record<string, number>> = {
   "packages/profile/": 40,
   "packages/pt/": 317,
   "packages/report/": 9,
-  "packages/session/": 591,
+  "packages/session/": 590,
   "packages/symbols/": 173,
   "packages/tables/": 7,
   "tools/": 1,

@@ -1,6 +1,5 @@
-import { byteAt, floatAt, uintAt } from "@perfdata/format/bytes";
+import { byteAt, ByteText, floatAt, uintAt } from "@perfdata/format/bytes";
 import { type ElfFile, rawSymbolName, readRawSymbols, STT } from "@perfdata/symbols";
-import { ByteText } from "../formats/byte_text.ts";
 import { type BranchPlaces, linkedAddress } from "./branch_profile.ts";
 
 /** Number of samples at a place. */

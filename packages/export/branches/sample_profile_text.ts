@@ -1,4 +1,4 @@
-import { ByteText } from "../formats/byte_text.ts";
+import { ByteText } from "@perfdata/format/bytes";
 import {
   discriminatorOf,
   type FunctionSamples,

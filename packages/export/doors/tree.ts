@@ -34,7 +34,7 @@ export {
 export { flameSvg, type FlameSvgOptions } from "../flame/flame_svg.ts";
 export { percentage } from "../flame/flame_text.ts";
 export { type FlameSelection, type FlameTree, flameTree } from "../flame/flame_tree.ts";
-export { ByteText, gzipped, TextPool } from "../formats/byte_text.ts";
+export { gzipped } from "../formats/gzipped.ts";
 export {
   type Chunks,
   type ExportFormat,

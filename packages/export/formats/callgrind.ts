@@ -1,6 +1,5 @@
-import { floatAt, intAt } from "@perfdata/format/bytes";
+import { ByteText, floatAt, intAt } from "@perfdata/format/bytes";
 import { oneFunctionEach } from "../tree/one_function.ts";
-import { ByteText } from "./byte_text.ts";
 import {
   FloatColumn,
   frameStacks,

@@ -1,8 +1,7 @@
-import { floatAt, intAt } from "@perfdata/format/bytes";
+import { ByteText, floatAt, intAt, TextPool } from "@perfdata/format/bytes";
 import type { CallEvents } from "@perfdata/pt/decode";
 import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
-import { ByteText, TextPool } from "./byte_text.ts";
 
 const encoder = new TextEncoder();
 

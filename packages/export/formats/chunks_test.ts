@@ -7,7 +7,7 @@ import { firefox } from "./firefox.ts";
 import { folded } from "./folded.ts";
 import { pprof } from "./pprof.ts";
 import { speedscope } from "./speedscope.ts";
-import { gzipped } from "./byte_text.ts";
+import { gzipped } from "./gzipped.ts";
 import { plainSamples, profileOf } from "../testing.ts";
 
 const FORMATS = { callgrind, chrome, firefox, folded, perfetto, pprof, speedscope } as const;

@@ -1,5 +1,4 @@
-import { floatAt, intAt } from "@perfdata/format/bytes";
-import { ByteText } from "./byte_text.ts";
+import { ByteText, floatAt, intAt } from "@perfdata/format/bytes";
 import { groupSamples, type Profile, type SampleGroup, threadNames } from "@perfdata/profile";
 import { firefoxTables } from "./firefox_tables.ts";
 

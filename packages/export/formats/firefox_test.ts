@@ -3,7 +3,7 @@
  * against its documentation of the processed format.
  */
 import { assert, assertEquals } from "@std/assert";
-import { gzipped } from "./byte_text.ts";
+import { gzipped } from "./gzipped.ts";
 import { firefox } from "./firefox.ts";
 import { breakpadId } from "./firefox_tables.ts";
 import { bytesOf, namesOf, plainSamples, profileOf, textOf } from "../testing.ts";

@@ -1,5 +1,4 @@
-import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
-import { ByteText, encodeAll } from "./byte_text.ts";
+import { byteAt, ByteText, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import {
   depthFirst,
   FloatColumn,
@@ -11,6 +10,8 @@ import {
   type ProfileThread,
   ranks,
 } from "@perfdata/profile";
+
+const encoder = new TextEncoder();
 
 /** Options of {@linkcode folded}. Marks and roots are those of `stackcollapse-perf.pl`. */
 export interface FoldedOptions {
@@ -96,8 +97,8 @@ export function* folded(
   const sorted = Int32Array.from(lineRoots, (_, line) => line).sort((a, b) =>
     intAt(lineRoots, a) - intAt(lineRoots, b) || place(a) - place(b)
   );
-  const frames = encodeAll(distinct.map((label) => `;${label}`));
-  const [nothing = new Uint8Array(0)] = encodeAll(["[unknown]"]);
+  const frames = distinct.map((label) => encoder.encode(`;${label}`));
+  const nothing = encoder.encode("[unknown]");
   let lastRoot = -1;
   let rootBytes = new Uint8Array(0);
   const path: number[] = [];
@@ -109,7 +110,7 @@ export function* folded(
       path.push(intAt(stacks.item, row));
     }
     const root = intAt(lineRoots, line);
-    if (root !== lastRoot) [rootBytes = rootBytes] = encodeAll([rootNames[lastRoot = root] ?? ""]);
+    if (root !== lastRoot) rootBytes = encoder.encode(rootNames[lastRoot = root]);
     text.bytes(path.length === 0 && withoutComm ? nothing : rootBytes);
     for (let i = path.length - 1; i >= 0; i--) {
       const frame = frames[numberAt(path, i)] as Uint8Array;

@@ -67,7 +67,7 @@ export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
     extension: "pb.gz",
     unmapped: true,
     async write(profile, { inline = true }) {
-      const { gzipped } = await import("./byte_text.ts");
+      const { gzipped } = await import("./gzipped.ts");
       return gzipped((await import("./pprof.ts")).pprof(profile, { inline }));
     },
   },
@@ -83,7 +83,7 @@ export const FORMATS: Readonly<Record<ExportFormat, ProfileFormat>> = {
     extension: "firefox.json.gz",
     timed: true,
     async write(profile, { inline = true, durations = false }) {
-      const { gzipped } = await import("./byte_text.ts");
+      const { gzipped } = await import("./gzipped.ts");
       return gzipped((await import("./firefox.ts")).firefox(profile, { inline, durations }));
     },
   },

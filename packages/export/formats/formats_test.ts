@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { gzipped } from "./byte_text.ts";
+import { gzipped } from "./gzipped.ts";
 import { callgrind } from "./callgrind.ts";
 import { chrome } from "./chrome.ts";
 import { folded } from "./folded.ts";

@@ -1,5 +1,4 @@
-import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
-import { ByteText } from "./byte_text.ts";
+import { ByteText, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { frameStacks, functionName, groupSamples, type Profile } from "@perfdata/profile";
 import { oneFunctionEach } from "../tree/one_function.ts";
 

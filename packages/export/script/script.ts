@@ -12,13 +12,20 @@ import {
   PERF_SAMPLE_CALLCHAIN,
   PERF_TYPE_SOFTWARE,
 } from "@perfdata/format/constants";
-import { inLine, type Piece, piece, restOfSeconds, wholeSeconds } from "@perfdata/format/bytes";
+import {
+  ByteText,
+  inLine,
+  type Piece,
+  piece,
+  restOfSeconds,
+  TextPool,
+  wholeSeconds,
+} from "@perfdata/format/bytes";
 import type { PerfEvent } from "@perfdata/format/records";
 import type { Engine } from "@perfdata/session";
 import type { ObjectCodeReader } from "@perfdata/session/code";
 import type { TimeOrigin } from "@perfdata/pt/decode";
 import { addressFromHalves } from "@perfdata/symbols/resolver";
-import { ByteText, TextPool } from "../formats/byte_text.ts";
 import { type BranchCounters, countersLegend, countersText } from "./branch_counters.ts";
 import { cpuText, secondsText, threadText } from "./row_start.ts";
 import { BranchBlocks, recordedPlaces } from "./script_blocks.ts";

@@ -2,7 +2,7 @@ import { InsnDecoder, InsnKind, type InsnMode } from "@perfdata/intel-pt";
 import type { Engine } from "@perfdata/session";
 import type { ObjectCodeReader } from "@perfdata/session/code";
 import type { SymbolObject } from "@perfdata/symbols/resolver";
-import type { ByteText } from "../formats/byte_text.ts";
+import type { ByteText } from "@perfdata/format/bytes";
 import type { ScriptPlaces } from "./script_places.ts";
 
 /** Bytes of the longest piece of code that perf prints, and of the longest instruction. */

@@ -8,7 +8,7 @@ import {
 } from "@perfdata/format/constants";
 import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import { addressFromHalves } from "@perfdata/symbols/resolver";
-import type { ByteText } from "../formats/byte_text.ts";
+import type { ByteText } from "@perfdata/format/bytes";
 import { isBpfOutput, type ScriptField } from "./script_fields.ts";
 import type { BranchBlocks, SampleEnd } from "./script_blocks.ts";
 import type { ScriptPlaces } from "./script_places.ts";

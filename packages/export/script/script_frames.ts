@@ -1,6 +1,5 @@
-import { enlarge, type Piece, piece } from "@perfdata/format/bytes";
+import { ByteText, enlarge, type Piece, piece, TextPool } from "@perfdata/format/bytes";
 import { PLACE_FRAME } from "@perfdata/session";
-import { ByteText, TextPool } from "../formats/byte_text.ts";
 import type { FrameFields, ScriptPlaces } from "./script_places.ts";
 
 /** Limit of the cache of lines, in words. A full cache is cleared. */

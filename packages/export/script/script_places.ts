@@ -1,4 +1,4 @@
-import { enlarge, numberAt } from "@perfdata/format/bytes";
+import { type ByteText, enlarge, numberAt, TextPool } from "@perfdata/format/bytes";
 import { PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_KERNEL } from "@perfdata/format/constants";
 import type { TraceSymbol } from "@perfdata/format/tracepoint";
 import {
@@ -14,7 +14,6 @@ import {
   withoutReferenceSymbol,
 } from "@perfdata/session";
 import { CodeNames } from "@perfdata/profile";
-import { type ByteText, TextPool } from "../formats/byte_text.ts";
 import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
 

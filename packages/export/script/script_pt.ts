@@ -16,7 +16,7 @@ import {
   SAMPLE_WORD,
   SAMPLE_WORDS,
 } from "@perfdata/pt";
-import { ByteText, TextPool } from "../formats/byte_text.ts";
+import { ByteText, TextPool } from "@perfdata/format/bytes";
 import { cpuText, secondsText, threadText } from "./row_start.ts";
 import type { FieldWish, ScriptField } from "./script_fields.ts";
 import type { CodePieces } from "./script.ts";

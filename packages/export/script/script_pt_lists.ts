@@ -7,7 +7,7 @@ import {
   SAMPLE_WORD,
   SAMPLE_WORDS,
 } from "@perfdata/pt";
-import type { ByteText } from "../formats/byte_text.ts";
+import type { ByteText } from "@perfdata/format/bytes";
 import { addressFromHalves } from "@perfdata/symbols/resolver";
 import type { BlockPlaces, BranchBlocks, RecordedBranch, SampleEnd } from "./script_blocks.ts";
 import { branchFlags } from "./script_extras.ts";

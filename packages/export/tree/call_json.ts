@@ -1,7 +1,6 @@
-import { byteAt, intAt } from "@perfdata/format/bytes";
+import { byteAt, ByteText, intAt, TextPool } from "@perfdata/format/bytes";
 import type { CallEvents, NameFilter } from "@perfdata/pt/decode";
 import type { PtNames } from "@perfdata/pt/code";
-import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,8 +1,7 @@
-import { byteAt, enlarge, intAt, visible } from "@perfdata/format/bytes";
+import { byteAt, ByteText, enlarge, intAt, TextPool, visible } from "@perfdata/format/bytes";
 import { type CallEvents, durationText, type NameFilter } from "@perfdata/pt/decode";
 import type { PtNames } from "@perfdata/pt/code";
 import { UNVERIFIED_MARK } from "@perfdata/profile";
-import { ByteText, TextPool } from "../formats/byte_text.ts";
 
 const encoder = new TextEncoder();
 /** Limit of the indentation. */

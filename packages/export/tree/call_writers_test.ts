@@ -2,7 +2,7 @@
 import { CallEvents } from "@perfdata/pt/decode";
 import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import { assertEquals } from "@std/assert";
-import type { ByteText } from "../formats/byte_text.ts";
+import type { ByteText } from "@perfdata/format/bytes";
 import { ChromeCalls } from "../formats/chrome_calls.ts";
 import { PerfettoCalls } from "../formats/perfetto_calls.ts";
 import { CallJson, type CallJsonOptions } from "./call_json.ts";

@@ -44,6 +44,7 @@ export {
   type StructContext,
   type Trace,
 } from "../struct/cursor.ts";
+export { ByteText, TextPool } from "../text/byte_text.ts";
 export { jsonLine, snakeKeys } from "../text/json_line.ts";
 export { decodeText, encodeText } from "../text/text.ts";
 export {

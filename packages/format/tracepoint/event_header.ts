@@ -97,6 +97,7 @@ export class EventHeaderText {
   readonly #offset: number;
   /** Events by their metadata: those of a program have a few. */
   readonly #known = new Map<string, Described>();
+  readonly #out = new TextOutput();
 
   /** Creates a printer for a tracepoint that {@linkcode isEventHeader}. */
   constructor({ fields }: TracepointFormat) {
@@ -123,7 +124,9 @@ export class EventHeaderText {
       const { data, described, activity, at } = this.#header(all);
       const members: [string, string][] = [];
       if (described !== undefined) {
-        const out = new TextOutput();
+        const out = this.#out;
+        // Damage may have left a part of an earlier event.
+        out.take();
         new Values(out, data, at).group(described.fields);
         members.push(
           ["eventheader_name", JSON.stringify(described.name)],

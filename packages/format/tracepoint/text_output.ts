@@ -1,78 +1,55 @@
-import { enlarge } from "../columns/enlarge.ts";
-import { putBytes, putDecimal64, putHex, putSigned64 } from "../text/text_bytes.ts";
+import { ByteText } from "../text/byte_text.ts";
 
 /** Maximum length of a sample's text. The raw data has at most 64 KB, which is printed at most twice. */
 const MAX_TEXT = 1 << 20;
 
-const encoder = new TextEncoder();
-
-/** Text collected as bytes, cut at the maximum length. */
+/** Text of one sample. Texts that would exceed the maximum length are left out. */
 export class TextOutput {
-  #bytes = new Uint8Array(1 << 12);
-  #view = new DataView(this.#bytes.buffer);
-  /** Number of bytes written. */
-  length: number = 0;
+  readonly #text = new ByteText();
 
-  /** Makes room for more bytes; returns whether the limit allows them. */
-  #room(more: number): boolean {
-    const needed = this.length + more + 32;
-    if (needed > MAX_TEXT) return false;
-    if (needed > this.#bytes.length) {
-      this.#bytes = enlarge(this.#bytes, needed);
-      this.#view = new DataView(this.#bytes.buffer);
-    }
-    return true;
+  /** Number of bytes written. */
+  get length(): number {
+    return this.#text.length;
+  }
+
+  /** Whether the limit allows more bytes. */
+  #allows(more: number): boolean {
+    return this.#text.length + more + 32 <= MAX_TEXT;
   }
 
   bytes(bytes: Uint8Array): void {
-    if (this.#room(bytes.length)) this.length = putBytes(this.#view, this.length, bytes);
+    if (this.#allows(bytes.length)) this.#text.bytes(bytes);
   }
 
   /** Appends the bytes `[from, to)`. */
   part(bytes: Uint8Array, from: number, to: number): void {
-    if (!this.#room(to - from)) return;
-    for (let i = from; i < to; i++) this.#bytes[this.length++] = bytes[i] as number;
+    if (this.#allows(to - from)) this.#text.part(bytes, from, to);
   }
 
   string(text: string): void {
-    if (!this.#room(text.length * 3)) return;
-    const from = this.length;
-    // Most texts are short ASCII, for which a call of the encoder is slower than this loop.
-    for (let i = 0; i < text.length && text.length < 48; i++) {
-      const code = text.charCodeAt(i);
-      if (code > 0x7f) break;
-      this.#bytes[from + i] = code;
-      if (i + 1 === text.length) {
-        this.length = from + text.length;
-        return;
-      }
-    }
-    this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
+    if (this.#allows(text.length * 3)) this.#text.string(text);
   }
 
   spaces(count: number): void {
-    if (count <= 0 || !this.#room(count)) return;
-    this.#bytes.fill(0x20, this.length, this.length += count);
+    if (count > 0 && this.#allows(count)) this.#text.spaces(count);
   }
 
   /** Appends an unsigned number in decimal. */
   decimal(hi: number, lo: number): void {
-    if (this.#room(24)) this.length = putDecimal64(this.#view, this.length, hi, lo);
+    if (this.#allows(24)) this.#text.decimal(hi, lo);
   }
 
   /** Appends a signed number in decimal. */
   signed(hi: number, lo: number): void {
-    if (this.#room(24)) this.length = putSigned64(this.#view, this.length, hi, lo);
+    if (this.#allows(24)) this.#text.signed(hi, lo);
   }
 
   hex(hi: number, lo: number): void {
-    if (this.#room(24)) this.length = putHex(this.#view, this.length, hi, lo);
+    if (this.#allows(24)) this.#text.hex(hi, lo);
   }
 
   /** Returns and clears the text; it is valid until more is appended. */
   take(): Uint8Array {
-    const taken = this.#bytes.subarray(0, this.length);
-    this.length = 0;
-    return taken;
+    return this.#text.lend();
   }
 }

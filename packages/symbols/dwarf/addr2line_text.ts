@@ -1,4 +1,4 @@
-import { byteAt, enlarge, floatAt, intAt, uintAt } from "@perfdata/format/bytes";
+import { ByteText, floatAt, intAt, putHex16, putHex8, uintAt } from "@perfdata/format/bytes";
 import type { Address } from "../resolver/address.ts";
 import type { SymbolTable } from "../table/symbol_table.ts";
 import type { DwarfContext } from "./dwarf_context.ts";
@@ -30,13 +30,13 @@ export type FrameFinder =
 export type SymbolFinder = Pick<SymbolTable, "lookup" | "name">;
 
 const encoder = new TextEncoder();
+const PREFIX = encoder.encode("0x");
 const UNKNOWN = encoder.encode("??");
+const AFTER_ADDRESS = encoder.encode(": ");
 const AT = encoder.encode(" at ");
 const INLINED_BY = encoder.encode(" (inlined by) ");
 const DISCRIMINATOR = encoder.encode(" (discriminator ");
 const COLON = 0x3a, NEWLINE = 0x0a, SPACE = 0x20, QUESTION = 0x3f, CLOSE = 0x29;
-
-const FULL = 1 << 19;
 
 /**
  * Prints addresses in the format of binutils' `addr2line`.
@@ -68,8 +68,7 @@ export class Addr2LineText {
   /** Whether a symbol's name is mangled, by symbol number. */
   readonly #mangled = new Map<number, boolean>();
   readonly #fileBytes: Uint8Array[] = [];
-  #out = new Uint8Array(FULL + (1 << 17));
-  #at = 0;
+  readonly #text = new ByteText();
 
   /**
    * Creates the printer.
@@ -95,7 +94,7 @@ export class Addr2LineText {
   }
 
   /**
-   * Prints `addresses` in their order, in chunks of about 512 KiB. A chunk is only valid until
+   * Prints `addresses` in their order, in chunks of about 128 KiB. A chunk is only valid until
    * `write` returns.
    *
    * `shown` are the addresses to print, if they differ from those to look up.
@@ -110,16 +109,13 @@ export class Addr2LineText {
     const { functions, inlines, addresses: withAddress, pretty } = this.#options;
     const batch = this.#dwarf.findAll(addresses, { names: "linkage" });
     this.#reserveFunctions(batch.function);
-    const flush = (): void => {
-      write(this.#out.subarray(0, this.#at));
-      this.#at = 0;
-    };
+    const text = this.#text;
     for (let i = 0; i < addresses.length; i++) {
-      if (this.#at >= FULL) flush();
+      if (text.isFull) write(text.lend());
       if (withAddress) {
         this.#putAddress(floatAt(shown, i));
-        if (pretty) this.#put2(COLON, SPACE);
-        else this.#byte(NEWLINE);
+        if (pretty) text.bytes(AFTER_ADDRESS);
+        else text.byte(NEWLINE);
       }
       const address = floatAt(addresses, i);
       const count = uintAt(batch.count, i);
@@ -133,21 +129,21 @@ export class Addr2LineText {
       const frames = inlines ? count : 1;
       for (let k = first; k < first + frames; k++) {
         if (functions) {
-          this.#put(
+          text.bytes(
             this.#functionName(intAt(batch.function, k), address, k === first + count - 1),
           );
-          if (pretty) this.#put(AT);
-          else this.#byte(NEWLINE);
+          if (pretty) text.bytes(AT);
+          else text.byte(NEWLINE);
         }
         const file = intAt(batch.file, k);
-        this.#put(file < 0 ? UNKNOWN : this.#fileName(file));
-        this.#byte(COLON);
+        text.bytes(file < 0 ? UNKNOWN : this.#fileName(file));
+        text.byte(COLON);
         this.#putLine(intAt(batch.line, k) >>> 0, discriminator);
-        this.#byte(NEWLINE);
-        if (pretty && k + 1 < first + frames) this.#put(INLINED_BY);
+        text.byte(NEWLINE);
+        if (pretty && k + 1 < first + frames) text.bytes(INLINED_BY);
       }
     }
-    if (this.#at > 0) flush();
+    if (text.length > 0) write(text.lend());
   }
 
   /** Grows the cache once. Setting scattered elements would make the array slow. */
@@ -166,16 +162,18 @@ export class Addr2LineText {
 
   #withoutDwarf(address: Address): void {
     const { functions, pretty } = this.#options;
+    const text = this.#text;
     const symbol = this.#symbols?.lookup(address) ?? -1;
     if (functions) {
-      this.#put(symbol < 0 ? UNKNOWN : this.#symbolName(symbol));
-      if (!pretty) this.#byte(NEWLINE);
-      else if (symbol < 0) this.#byte(SPACE);
-      else this.#put(AT);
+      text.bytes(symbol < 0 ? UNKNOWN : this.#symbolName(symbol));
+      if (!pretty) text.byte(NEWLINE);
+      else if (symbol < 0) text.byte(SPACE);
+      else text.bytes(AT);
     }
-    this.#put(UNKNOWN);
-    this.#put2(COLON, symbol < 0 ? 0x30 : QUESTION);
-    this.#byte(NEWLINE);
+    text.bytes(UNKNOWN);
+    text.byte(COLON);
+    text.byte(symbol < 0 ? 0x30 : QUESTION);
+    text.byte(NEWLINE);
   }
 
   #functionName(id: number, address: Address, outermost: boolean): Uint8Array {
@@ -234,68 +232,27 @@ export class Addr2LineText {
     return bytes;
   }
 
-  #room(length: number): void {
-    if (this.#at + length <= this.#out.length) return;
-    this.#out = enlarge(this.#out, this.#at + length);
-  }
-
-  #byte(value: number): void {
-    this.#room(1);
-    this.#out[this.#at++] = value;
-  }
-
-  #put2(first: number, second: number): void {
-    this.#room(2);
-    this.#out[this.#at++] = first;
-    this.#out[this.#at++] = second;
-  }
-
-  #put(bytes: Uint8Array): void {
-    this.#room(bytes.length);
-    const out = this.#out;
-    let at = this.#at;
-    // For short names a loop is faster than `set`.
-    if (bytes.length > 48) out.set(bytes, at);
-    else for (let i = 0; i < bytes.length; i++) out[at++] = byteAt(bytes, i);
-    this.#at += bytes.length;
-  }
-
   #putLine(line: number, discriminator: number): void {
+    const text = this.#text;
     if (line === 0) {
-      this.#byte(QUESTION);
+      text.byte(QUESTION);
       return;
     }
-    this.#putNumber(line);
+    text.number(line);
     if (discriminator === 0) return;
-    this.#put(DISCRIMINATOR);
-    this.#putNumber(discriminator);
-    this.#byte(CLOSE);
-  }
-
-  #putNumber(value: number): void {
-    this.#room(10);
-    let digits = 1;
-    for (let limit = 10; value >= limit; limit *= 10) digits++;
-    for (let at = this.#at + digits - 1; at >= this.#at; at--) {
-      this.#out[at] = 0x30 + value % 10;
-      value = Math.floor(value / 10);
-    }
-    this.#at += digits;
+    text.bytes(DISCRIMINATOR);
+    text.number(discriminator);
+    text.byte(CLOSE);
   }
 
   #putAddress(address: Address): void {
-    const digits = this.#options.addressDigits ?? 16;
-    this.#room(2 + digits);
-    this.#put2(0x30, 0x78);
+    const text = this.#text;
+    text.bytes(PREFIX);
     const high = Math.floor(address / 4294967296);
-    if (digits === 16) this.#putHex(high >>> 0);
-    this.#putHex((address - high * 4294967296) >>> 0);
-  }
-
-  #putHex(value: number): void {
-    for (let shift = 28; shift >= 0; shift -= 4) {
-      const digit = value >>> shift & 15;
-      this.#out[this.#at++] = digit < 10 ? 0x30 + digit : 0x57 + digit;
-    }
+    const low = address - high * 4294967296;
+    const view = text.reserve(16);
+    text.length = this.#options.addressDigits === 8
+      ? putHex8(view, text.length, low)
+      : putHex16(view, text.length, high, low);
   }
 }

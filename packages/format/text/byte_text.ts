@@ -1,14 +1,14 @@
+import { byteAt, floatAt } from "../columns/elements.ts";
+import { enlarge } from "../columns/enlarge.ts";
 import {
-  byteAt,
-  enlarge,
-  floatAt,
   hexDigits,
   LITTLE_ENDIAN,
   OVERSHOOT,
   type Piece,
   putDecimal64,
   putHex,
-} from "@perfdata/format/bytes";
+  putSigned64,
+} from "./text_bytes.ts";
 
 const encoder = new TextEncoder();
 
@@ -68,7 +68,7 @@ export class TextPool {
  *
  * @example
  * ```ts
- * import { ByteText } from "@perfdata/export/tree";
+ * import { ByteText } from "@perfdata/format/bytes";
  * import { assertEquals } from "@std/assert";
  *
  * const text = new ByteText();
@@ -90,11 +90,15 @@ export class ByteText {
 
   /** Appends bytes. */
   bytes(bytes: Uint8Array): void {
-    const at = this.length;
-    this.reserve(bytes.length);
-    if (bytes.length > 48) this.#bytes.set(bytes, at);
-    else for (let i = 0; i < bytes.length; i++) this.#bytes[at + i] = byteAt(bytes, i);
-    this.length = at + bytes.length;
+    this.part(bytes, 0, bytes.length);
+  }
+
+  /** Appends the bytes `[from, to)`. */
+  part(bytes: Uint8Array, from: number, to: number): void {
+    this.reserve(to - from);
+    if (to - from > 48) this.#bytes.set(bytes.subarray(from, to), this.length);
+    else for (let i = from, at = this.length; i < to; i++) this.#bytes[at++] = byteAt(bytes, i);
+    this.length += to - from;
   }
 
   /** Appends a prepared text. */
@@ -131,6 +135,17 @@ export class ByteText {
   /** Appends text. */
   string(text: string): void {
     this.reserve(text.length * 3);
+    const from = this.length;
+    // Most texts are short ASCII, for which a call of the encoder is slower than this loop.
+    for (let i = 0; i < text.length && text.length < 48; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 0x7f) break;
+      this.#bytes[from + i] = code;
+      if (i + 1 === text.length) {
+        this.length = from + text.length;
+        return;
+      }
+    }
     this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
@@ -162,6 +177,22 @@ export class ByteText {
     if (spaces <= 0) return;
     this.#bytes.copyWithin(from + spaces, from, end);
     this.#bytes.fill(0x20, from, from + spaces);
+  }
+
+  /** Appends spaces. */
+  spaces(count: number): void {
+    this.reserve(count);
+    this.#bytes.fill(0x20, this.length, this.length += count);
+  }
+
+  /** Appends an unsigned 64-bit word in decimal. */
+  decimal(hi: number, lo: number): void {
+    this.length = putDecimal64(this.reserve(24), this.length, hi, lo);
+  }
+
+  /** Appends a signed 64-bit word in decimal. */
+  signed(hi: number, lo: number): void {
+    this.length = putSigned64(this.reserve(24), this.length, hi, lo);
   }
 
   /** Appends a 64-bit word in hexadecimal without leading zeros. */
@@ -218,41 +249,5 @@ export class ByteText {
       this.#view = new DataView(this.#bytes.buffer);
     }
     return this.#view;
-  }
-}
-
-/** Encodes strings. */
-export function encodeAll(texts: readonly string[]): Uint8Array<ArrayBuffer>[] {
-  return texts.map((text) => encoder.encode(text));
-}
-
-/**
- * Compresses a format's output with gzip.
- *
- * @example
- * ```ts
- * import { gzipped } from "@perfdata/export/tree";
- * import { assertEquals } from "@std/assert";
- *
- * const packed = await Array.fromAsync(gzipped([new TextEncoder().encode("text")]));
- * assertEquals([...packed[0]!.subarray(0, 2)], [0x1f, 0x8b]);
- * ```
- */
-export async function* gzipped(
-  chunks: Iterable<Uint8Array<ArrayBuffer>>,
-): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
-  const iterator = chunks[Symbol.iterator]();
-  const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    pull(controller): void {
-      const { done, value } = iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-  });
-  const reader = source.pipeThrough(new CompressionStream("gzip")).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value;
   }
 }
