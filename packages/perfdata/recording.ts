@@ -27,6 +27,7 @@ import type {
   SampleReading,
   SymbolsWanted,
 } from "./profile_question.ts";
+import type { ReadingHost } from "./samples_profile.ts";
 
 /** A sample with names. */
 export interface Sample {
@@ -322,22 +323,13 @@ export class Recording implements Disposable {
    * ```
    */
   async ask(question: ProfileQuestion = {}): Promise<ProfileAnswer> {
-    const { isTimeWeight, profileColumns, recordedProfile, SampleCollector } = await import(
-      "@perfdata/profile"
-    );
-    const { lines = true, weight = "period", filter } = question;
-    const isTime = isTimeWeight(weight);
-    const collector = new SampleCollector(
-      profileColumns({ ...question, lines, weight, filter: isTime ? filter : undefined }),
-    );
-    const { engine, symbols } = await this.collect(collector, { ...question, lines });
-    const resolver = await symbols();
-    const { profile, trust } = await recordedProfile(collector, {
-      resolver,
-      title: this.#name,
-      progress: this.#options.naming,
-    });
-    return { profile, trust, engine, resolver, collector };
+    const { naming } = this.#options;
+    const reader = await this.#open();
+    const { samplesProfile } = await import("./samples_profile.ts");
+    const host = { ...this.#host(reader), title: this.#name, naming };
+    const answer = await samplesProfile(reader, question, host);
+    this.#isRead();
+    return answer;
   }
 
   /**
@@ -360,29 +352,17 @@ export class Recording implements Disposable {
    * ```
    */
   async collect(collector: SampleCollector, reading: SampleReading = {}): Promise<Collected> {
-    const { lines = true, filter, stitchLbr, live, index, beside } = reading;
-    const { diagnostics, threads } = this.#options;
     const reader = await this.#open();
-    const { collect } = await import("./collect.ts");
-    const workers = await threads?.({
-      collect: collector.options,
-      reader,
-      isScanned: index !== undefined,
-      isShared: beside !== undefined,
-    });
-    const collected = await collect(reader, collector, {
-      ...this.#progressIn(reader),
-      filter,
-      stitchLbr,
-      live,
-      index,
-      beside,
-      workers,
-      diagnostics,
-      symbols: ({ recorded }) => this.#symbols({ machine: recorded, lines }),
-    });
+    const { collectSamples } = await import("./samples_profile.ts");
+    const collected = await collectSamples(reader, collector, reading, this.#host(reader));
     this.#isRead();
     return collected;
+  }
+
+  #host(reader: PerfDataReader): ReadingHost {
+    const { diagnostics, threads } = this.#options;
+    const symbols = (wanted: SymbolsWanted) => this.#symbols(wanted);
+    return { ...this.#progressIn(reader), diagnostics, threads, symbols };
   }
 
   /** The call tree of an event; by default that with most samples (see `shownEvents`). */

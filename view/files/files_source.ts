@@ -2,13 +2,12 @@ import {
   profileColumns,
   type ProfileOptions,
   type ProfileWeight,
-  recordedProfile,
   SampleCollector,
   shownEvents,
 } from "@perfdata/profile";
 import { PerfDataReader } from "@perfdata/format/records";
 import { EventLoopTurns } from "@perfdata/format/bytes";
-import { collect } from "@perfdata/perfdata/collect";
+import { samplesProfile } from "@perfdata/perfdata/collect";
 import {
   type Consumer,
   missingSwitches,
@@ -170,38 +169,32 @@ async function profileOf(
       code: undefined,
     };
   }
+  const steps = new ProgressSteps(progress);
+  const { beside, index, counted } = shared ?? {};
   const turns = new EventLoopTurns(undefined, HELD_MS);
   const source = turns.source(recordingSource(dropped));
   const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const consumer = new SampleCollector(profileColumns({ ...OPTIONS, weight }));
-  const steps = new ProgressSteps(progress);
-  const { beside } = shared ?? {};
-  const about = { dropped, counts: beside !== undefined };
-  const { engine, symbols } = await collect(reader, consumer, {
-    symbols: (engine) => resolverOf(dropped, engine, turns.turn),
-    // Times of threads require records in order, so that other threads cannot help.
-    workers: weight === "period" ? threads(about, script) : undefined,
-    diagnostics: () => {},
-    index: shared?.index,
-    beside,
-    progress: (bytes, more) => steps.read("Reading the samples", bytes, source.size, more),
-  });
-  shared?.counted(engine);
-  const { none } = missingSwitches(consumer);
-  if (none !== undefined) throw new Error(`${dropped.name}: ${none}`);
-  if (consumer.samples === 0) throw new Error(`${dropped.name}: no samples`);
-  const names = await symbols();
-  const named = await recordedProfile(consumer, {
-    resolver: names,
+  const made = await samplesProfile(reader, { ...OPTIONS, weight, index, beside }, {
     title: dropped.name,
-    progress: (done, all) => steps.named("Naming functions", done, all),
+    symbols: ({ machine }) => resolverOf(dropped, { recorded: machine }, turns.turn),
+    // Times of threads require records in order, so that other threads cannot help.
+    threads: () =>
+      weight === "period" ? threads({ dropped, counts: beside !== undefined }, script) : undefined,
+    diagnostics: () => {},
+    progress: (bytes, more) => steps.read("Reading the samples", bytes, source.size, more),
+    naming: (done, all) => steps.named("Naming functions", done, all),
   });
-  const profile = shownEvents(named.profile);
+  const { engine, resolver, collector } = made;
+  counted?.(engine);
+  const { none } = missingSwitches(collector);
+  if (none !== undefined) throw new Error(`${dropped.name}: ${none}`);
+  if (collector.samples === 0) throw new Error(`${dropped.name}: no samples`);
+  const profile = shownEvents(made.profile);
   const view = viewProfile(profile);
   let service: Promise<CodeService> | undefined;
   const code = () =>
     service ??= import("./dropped_code.ts").then(({ codeServiceOf }) =>
-      codeServiceOf(dropped, profile, view, { engine, resolver: names })
+      codeServiceOf(dropped, profile, view, { engine, resolver })
     );
   return { profile: view, code };
 }
