@@ -94,6 +94,7 @@ export {
   type SymbolTrust,
   symbolTrust,
   type TrustCount,
+  type TrustCounts,
 } from "./names/symbolize.ts";
 export {
   deliverRuns,
@@ -123,6 +124,7 @@ export { FarTimes, type TimesPart } from "./samples/far_times.ts";
 export { LostRecords, lostSamples, type LostSamplesCount } from "./samples/lost_records.ts";
 export { roundedPeriods } from "./samples/period_sums.ts";
 export type { SampleFilter } from "./samples/resolve.ts";
+export type { ResolveNeeds } from "./samples/sample_shape.ts";
 export { type EventPeriods, LargestPeriods, rulingPeriodText } from "./samples/ruling_period.ts";
 export { type HistogramPart, SampleHistogram } from "./samples/sample_histogram.ts";
 export { SampleReads } from "./samples/sample_reads.ts";

@@ -1,26 +1,17 @@
+import type { PlacedBoxes } from "../flame/graph.ts";
 import type { FlameRoot } from "./flame_roots.ts";
 import type { CallGraph, Direction, Group } from "./call_graph.ts";
 
 /** Visible boxes of a flame graph, outer boxes first. */
-export interface FlameBoxes {
-  readonly length: number;
-  /** The box below a box (its caller, or callee); -1 for the first row. */
-  readonly parent: Int32Array;
+export interface FlameBoxes extends PlacedBoxes {
   /** The function, or `NO_STACK`. */
   readonly item: Int32Array;
-  readonly depth: Int32Array;
-  /** Left edge, as a share of the width. */
-  readonly x: Float64Array;
-  /** Width, as a share. */
-  readonly width: Float64Array;
   /** Weight. */
   readonly total: Float64Array;
   /** Weight of the function itself; 0 for callers if stacks are walked towards callers. */
   readonly self: Float64Array;
   /** Direction in which stacks were walked. */
   readonly direction: Direction;
-  /** Number of rows. */
-  readonly rows: number;
   /** Weight of the whole selection. */
   readonly sum: number;
   /** Number of boxes that were left out because they are too narrow, without the boxes inside them. */

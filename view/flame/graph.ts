@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { FlameTree } from "@perfdata/export/tree";
 import { floatAt, intAt } from "@perfdata/format/bytes";
 
 /** Height of a row in pixels. */
@@ -11,20 +12,7 @@ export const ROW = 19;
 const FONT = "12px ui-monospace, Menlo, Consolas, monospace";
 
 /** Boxes with positions. */
-export interface PlacedBoxes {
-  /** Number of boxes. */
-  readonly length: number;
-  /** The box below a box; -1 for the first row. */
-  readonly parent: Int32Array;
-  /** Row number, from 0. */
-  readonly depth: Int32Array;
-  /** Left edge, as a share of the width. */
-  readonly x: Float64Array;
-  /** Width, as a share. */
-  readonly width: Float64Array;
-  /** Number of rows. */
-  readonly rows: number;
-}
+export type PlacedBoxes = Pick<FlameTree, "length" | "parent" | "depth" | "x" | "width" | "rows">;
 
 /** Content of a drawing. */
 export interface Scene {

@@ -43,15 +43,10 @@ export interface RecordRow {
 }
 
 /** A field of a record, as the command `hex` shows it. */
-export interface RecordField {
-  readonly offset: number;
-  readonly size: number;
-  readonly field: string;
-  readonly depth: number;
-  readonly type: string;
-  readonly value: string | undefined;
-  readonly problems: readonly string[];
-}
+export type RecordField = Pick<
+  HexRun,
+  "offset" | "size" | "field" | "depth" | "type" | "value" | "problems"
+>;
 
 /** A record with its fields and bytes. */
 export interface RecordDetail {

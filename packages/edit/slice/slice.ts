@@ -17,6 +17,7 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_USER_TYPE_START,
 } from "@perfdata/format/constants";
+import type { SampleFilter } from "@perfdata/session";
 import { AUXTRACE } from "@perfdata/user-records";
 import { type AuxPlan, auxtraceOf, type PayloadPart } from "../copy/aux_cut.ts";
 import { DROP, type Edit, KEEP, type Verdict } from "../copy/copy.ts";
@@ -25,21 +26,9 @@ const AUXTRACE_AT = layoutOf(AUXTRACE);
 const AUXTRACE_SIZE = prefixSize(AUXTRACE);
 
 /** Conditions on the samples of a slice. A missing condition holds for all samples. */
-export interface SliceFilter {
-  /** First and last time in ns, inclusive. */
-  readonly time?: readonly [bigint, bigint];
-  /** Process ids. */
-  readonly pids?: ReadonlySet<number>;
-  /** Thread ids. */
-  readonly tids?: ReadonlySet<number>;
-  /** CPUs. AUX data of other CPUs is dropped, too. */
-  readonly cpus?: ReadonlySet<number>;
-  /** Indices of events in the attr table. */
-  readonly events?: ReadonlySet<number>;
+export interface SliceFilter extends SampleFilter {
   /** Keeps every n-th of the samples that meet the other conditions, beginning with the first. */
   readonly sampleEvery?: number;
-  /** File offsets of the samples that may stay, for conditions on more than the record itself. See `chooseSamples`. */
-  readonly records?: { has(offset: number): boolean };
   /** Parts of AUX data to keep; without it, AUX data is kept as a whole. See `planAuxCut`. */
   readonly aux?: AuxPlan;
 }

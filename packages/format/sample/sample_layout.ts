@@ -12,27 +12,13 @@ import { type Layout, layoutOf, prefixSize } from "../struct/layout.ts";
  * sample has no such field. The fields up to `period` have fixed offsets; later fields have to be
  * walked (see {@link SampleFields}).
  */
-export interface SampleLayout {
+export interface SampleLayout extends Omit<TrailerLayout, "size"> {
   /** Low 32 bits of `sample_type`. */
   readonly sampleType: number;
-  /** u64 `identifier`. */
-  readonly identifier: number;
   /** u64 `ip`. */
   readonly ip: number;
-  /** u32 `pid`. */
-  readonly pid: number;
-  /** u32 `tid`. */
-  readonly tid: number;
-  /** u64 `time`. */
-  readonly time: number;
   /** u64 `addr`. */
   readonly addr: number;
-  /** u64 `id`. */
-  readonly id: number;
-  /** u64 `stream_id`. */
-  readonly stream_id: number;
-  /** u32 `cpu`. */
-  readonly cpu: number;
   /** u64 `period`. */
   readonly period: number;
   /** First byte after the fields above. */

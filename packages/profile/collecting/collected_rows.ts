@@ -1,22 +1,10 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import { FloatColumn, IntColumn } from "../columns/columns.ts";
 import { NodeTable } from "../columns/node_table.ts";
-import type { ProfileBuilder } from "./profile_builder.ts";
+import type { BuilderSample, ProfileBuilder } from "./profile_builder.ts";
 
 /** Samples of one stack, event and thread. */
-export interface RowSample {
-  /** Innermost stack; -1 without a stack. */
-  readonly stack: number;
-  /** Event. */
-  readonly event: number;
-  /** Thread. */
-  readonly thread: number;
-  /** Number of samples; 1 by default. */
-  readonly count?: number;
-  /** Sum of the periods. */
-  readonly period: number;
-  /** CPU; -1 by default. */
-  readonly cpu?: number;
+export interface RowSample extends Omit<BuilderSample, "time"> {
   /** Whole seconds of the time of the sample, if it is known. */
   readonly seconds?: number | undefined;
   /** Nanoseconds after the last whole second. */

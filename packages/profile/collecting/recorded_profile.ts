@@ -2,7 +2,6 @@ import { intAt } from "@perfdata/format/bytes";
 import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/constants";
 import {
   type Engine,
-  type EngineOptions,
   intervalLines,
   type LookUpProgress,
   percent,
@@ -19,7 +18,6 @@ import {
   isTimeWeight,
   type Profile,
   type ProfileEvent,
-  type ProfileWeight,
   type SampleColumns,
   type StackColumns,
   totals,
@@ -33,9 +31,8 @@ import type { CollectOptions, SampleCollector } from "./sample_collector.ts";
 export type { ProfileWeight } from "../columns/profile.ts";
 
 /** Options of a recording's profile. */
-export interface ProfileOptions {
-  /** Whether each sample keeps its time and CPU, instead of a sum over equal samples. */
-  readonly timed?: boolean | undefined;
+export interface ProfileOptions
+  extends Pick<CollectOptions, "timed" | "lines" | "weight" | "filter"> {
   /** Whether context switches are kept. Only together with `timed`. */
   readonly switches?: boolean | undefined;
   /**
@@ -48,19 +45,6 @@ export interface ProfileOptions {
    * of the profile are commands.
    */
   readonly threads?: boolean | undefined;
-  /**
-   * Whether lines and inlined functions are needed. Callers then have the address of their call:
-   * the return address may be in another line or function.
-   */
-  readonly lines?: boolean | undefined;
-  /**
-   * The summed quantity. The default is periods of samples; `latency`: periods divided by the
-   * number of threads that had a CPU; `off-cpu`: times without a CPU, in ns; `wall`: times with and
-   * without a CPU.
-   */
-  readonly weight?: ProfileWeight | undefined;
-  /** Filter of intervals, if times are counted. */
-  readonly filter?: EngineOptions["filter"];
 }
 
 /** Inputs for the names of a profile. */

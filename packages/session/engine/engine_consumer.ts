@@ -1,9 +1,10 @@
 import type { Payload, RecordBatch } from "@perfdata/format/records";
 import type { Run } from "../order/run.ts";
+import type { ResolveNeeds } from "../samples/sample_shape.ts";
 import type { Engine } from "./engine.ts";
 
 /** Fields that a consumer needs. */
-export interface Needs {
+export interface Needs extends Partial<ResolveNeeds> {
   /**
    * Order of the samples. `time` is the default. `file`: the order of the file, which needs no
    * buffer. `any`: any order; `rows` may miss records that are not samples (see `other`).
@@ -17,15 +18,6 @@ export interface Needs {
   readonly samples?: boolean;
   /** `Run.thread`, `process`, `comm`, `period`, `chosen`; true by default. */
   readonly machine?: boolean;
-  /** `Run.place`. */
-  readonly places?: boolean;
-  /** `Run.stack`; places as well. */
-  readonly stacks?: boolean;
-  /**
-   * Whether the consumer reads the place and the stack of sample `i`; all by default. Other samples
-   * may have -1. Called after the columns up to `Run.chosen` are filled.
-   */
-  readonly looksAt?: (run: Run, i: number) => boolean;
   /**
    * Whether each unmapped address is a place of its own; true by default. Consumers that show
    * functions only say `false`: code without frame pointers gives call chains of nearly always
@@ -37,26 +29,6 @@ export interface Needs {
    * say `false`: each object is then one place.
    */
   readonly addresses?: boolean;
-  /**
-   * Whether callers in stacks are the address of their call instead of the return address: one byte
-   * less, for lines and inlined functions. Counts for all consumers of the pass.
-   */
-  readonly calls?: boolean;
-  /** `Run.addr`; places as well. */
-  readonly addr?: boolean;
-  /** `Run.branches`; places as well. */
-  readonly branches?: boolean;
-  /** `Run.chains`; places as well. */
-  readonly chains?: boolean;
-  /**
-   * Whether `Run.chains` has whole stacks, with user parts that were recorded elsewhere; implies
-   * stacks. Allowed only if no other consumer of the pass needs chains as they were recorded.
-   */
-  readonly joined?: boolean;
-  /** `Run.frames`; places as well. */
-  readonly frames?: boolean;
-  /** `Run.map`. */
-  readonly maps?: boolean;
 }
 
 /** Receives the records of a recording, and makes text, statistics or another file. */

@@ -1,6 +1,5 @@
 import {
   type ObjectSymbols,
-  type RefusedFile,
   type Resolution,
   type SymbolObject,
   UNRESOLVED_CAUSES,
@@ -159,15 +158,9 @@ export interface TrustCount {
   period: number;
 }
 
-/** Trust in the symbols of one object. */
-export interface ObjectTrust {
-  /** The object; `undefined` for unmapped addresses. */
-  readonly object: SymbolObject | undefined;
-  /** The file of its symbols. */
-  readonly origin: string | undefined;
-  /** Whether the symbols come from a bundle. */
-  readonly bundled: boolean;
-  /** All of its addresses. */
+/** Counts of looked-up addresses. */
+export interface TrustCounts {
+  /** All addresses, samples and periods. */
   readonly all: TrustCount;
   /** Addresses with a function. */
   readonly resolved: TrustCount;
@@ -183,35 +176,23 @@ export interface ObjectTrust {
    * `Resolution`.
    */
   readonly newest: TrustCount;
-  /** Addresses without a function, by cause. */
+  /** Addresses without a function, by cause; of a recording, all causes in the order of the output. */
   readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
-  /** Files that exist but are from another build, or cannot be read. */
-  readonly refused: readonly RefusedFile[];
-  /** Paths of ELF files that were looked for, whether they exist or not. */
-  readonly looked: readonly string[];
+}
+
+/** Trust in the symbols of one object. */
+export interface ObjectTrust
+  extends
+    TrustCounts,
+    Pick<ObjectSymbols, "origin" | "bundled" | "refused" | "looked" | "faultCount"> {
+  /** The object; `undefined` for unmapped addresses. */
+  readonly object: SymbolObject | undefined;
   /** Messages about the first few parts of the debug information that cannot be read. */
   readonly faults: readonly string[];
-  /** Number of all such parts. */
-  readonly faultCount: number;
 }
 
 /** Trust in the symbols of a recording. */
-export interface SymbolTrust {
-  /** All addresses, samples and periods. */
-  readonly all: TrustCount;
-  /** Addresses with a function. */
-  readonly resolved: TrustCount;
-  /** Addresses with a source line. */
-  readonly lines: TrustCount;
-  /** Addresses of `resolved` whose symbol file may be another build. */
-  readonly unverified: TrustCount;
-  /**
-   * Addresses of `resolved` with the name of the newest of several pieces of JIT code: see
-   * `Resolution`.
-   */
-  readonly newest: TrustCount;
-  /** Addresses without a function, by cause. All causes are in it, in the order of the output. */
-  readonly unresolved: ReadonlyMap<UnresolvedCause, TrustCount>;
+export interface SymbolTrust extends TrustCounts {
   /** Trust by object, those with most samples first. */
   readonly objects: readonly ObjectTrust[];
 }
@@ -446,12 +427,7 @@ function outcomeOf({ cause, frames, isNewest }: Resolution): number {
     (frames.some(({ line }) => line > 0) ? OUTCOME.LINES : 0);
 }
 
-interface Counts {
-  readonly all: TrustCount;
-  readonly resolved: TrustCount;
-  readonly lines: TrustCount;
-  readonly unverified: TrustCount;
-  readonly newest: TrustCount;
+interface Counts extends TrustCounts {
   readonly unresolved: Map<UnresolvedCause, TrustCount>;
 }
 

@@ -11,23 +11,33 @@ import {
 export interface ResolveNeeds {
   /** `Run.place`. */
   readonly places: boolean;
-  /** `Run.stack`. */
+  /** `Run.stack`; places as well. */
   readonly stacks: boolean;
-  /** Whether callers in stacks are the address of their call instead of the return address. */
+  /**
+   * Whether callers in stacks are the address of their call instead of the return address: one byte
+   * less, for lines and inlined functions. Counts for all consumers of the pass.
+   */
   readonly calls: boolean;
-  /** `Run.addr`. */
+  /** `Run.addr`; places as well. */
   readonly addr: boolean;
-  /** `Run.branches`. */
+  /** `Run.branches`; places as well. */
   readonly branches: boolean;
-  /** `Run.chains`. */
+  /** `Run.chains`; places as well. */
   readonly chains: boolean;
-  /** Whether `Run.chains` has whole stacks, with `Run.chainWords`. */
+  /**
+   * Whether `Run.chains` has whole stacks, with `Run.chainWords` and user parts that were recorded
+   * elsewhere; implies stacks. Allowed only if no other consumer of the pass needs chains as they
+   * were recorded.
+   */
   readonly joined: boolean;
-  /** `Run.frames`. */
+  /** `Run.frames`; places as well. */
   readonly frames: boolean;
   /** `Run.map`. */
   readonly maps: boolean;
-  /** The samples whose places and stacks are needed; all if it is missing. */
+  /**
+   * Whether the consumer reads the place and the stack of sample `i`; all by default. Other samples
+   * may have -1. Called after the columns up to `Run.chosen` are filled.
+   */
   readonly looksAt?: ((run: Run, i: number) => boolean) | undefined;
 }
 
