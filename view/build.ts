@@ -9,7 +9,7 @@
  */
 import { createRequire } from "node:module";
 import { deflate, type PageParts, pageText, toBase64 } from "@perfdata/export/tree";
-import { DISASSEMBLER_FILE } from "./code/disassembler_script.ts";
+import { AARCH64_DISASSEMBLER_FILE, DISASSEMBLER_FILE } from "./code/disassembler_script.ts";
 import { sideEffectsOf } from "../publish/side_effects.ts";
 import { directImports, type Doors, exportsOf } from "./direct_imports.ts";
 
@@ -135,6 +135,25 @@ globalThis.perfdataDisassembler = async () => {
 }
 
 /**
+ * Builds the script that lies beside the page and formats AArch64 instructions: Capstone, with its WebAssembly in the
+ * text.
+ */
+export async function aarch64DisassemblerScript(): Promise<string | undefined> {
+  const path = createRequire(import.meta.url).resolve("@alexaltea/capstone-js");
+  const packed = toBase64(await deflate(Deno.readFileSync(path.replace(/\.js$/, ".wasm"))));
+  const entry = `
+import { capstoneText } from "./capstone_text.ts";
+import { fromBase64, inflate } from "@perfdata/export/tree";
+const module = { exports: {} }, exports = module.exports;
+${Deno.readTextFileSync(path)}
+globalThis.perfdataAarch64Disassembler = async () =>
+  capstoneText(await module.exports({ wasmBinary: await inflate(fromBase64("${packed}")) }));
+`;
+  const text = await bundled("view/code/disassembler_entry.js", { content: entry });
+  return text && `(() => {${text}})();`;
+}
+
+/**
  * Writes the page that opens files by itself into a folder.
  *
  * @returns Whether this machine can build it.
@@ -142,7 +161,8 @@ globalThis.perfdataDisassembler = async () => {
 export async function writePage(folder: string): Promise<boolean> {
   const parts = await viewParts("files");
   const disassembler = await disassemblerScript();
-  if (parts === undefined || disassembler === undefined) return false;
+  const aarch64 = await aarch64DisassemblerScript();
+  if (parts === undefined || disassembler === undefined || aarch64 === undefined) return false;
   const workers = `${folder}/worker`;
   Deno.mkdirSync(workers, { recursive: true });
   // Files of an earlier build have other names.
@@ -155,6 +175,7 @@ export async function writePage(folder: string): Promise<boolean> {
   Deno.writeTextFileSync(`${folder}/index.html`, await pageText(parts, "files", { worker }));
   Deno.writeTextFileSync(`${folder}/perfdata.html`, await pageText(parts, "files"));
   Deno.writeTextFileSync(`${folder}/${DISASSEMBLER_FILE}`, disassembler);
+  Deno.writeTextFileSync(`${folder}/${AARCH64_DISASSEMBLER_FILE}`, aarch64);
   return true;
 }
 

@@ -12,8 +12,16 @@ import { noBrowser, type PageReport, withPage } from "../../packages/export/brow
 import { HOSTILE_NAMES, plainSamples, profileOf } from "../../packages/export/testing.ts";
 import { pageText, reportText, viewProfile } from "@perfdata/export/tree";
 import { VIEW_PARTS } from "@perfdata/page";
-import { disassemblerScript, viewAsset, viewParts } from "../../view/build.ts";
-import { DISASSEMBLER_FILE } from "../../view/code/disassembler_script.ts";
+import {
+  aarch64DisassemblerScript,
+  disassemblerScript,
+  viewAsset,
+  viewParts,
+} from "../../view/build.ts";
+import {
+  AARCH64_DISASSEMBLER_FILE,
+  DISASSEMBLER_FILE,
+} from "../../view/code/disassembler_script.ts";
 import { RecordingService } from "../../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../../view/server/server.ts";
 import { tableFolders } from "../../tools/shared/table_folders.ts";
@@ -770,10 +778,9 @@ Deno.test({
           const [place = ""] = wanted.lines[0] ?? [];
           const text = Deno.readTextFileSync(`${root}fixtures/demo/demo.c`).split("\n");
           await revealed(page, ".source", `[data-place="${place}"]`);
-          assertStringIncludes(
-            await page.locator(`.source [data-place="${place}"]`).innerText(),
-            (text[Number(place.split(":")[1]) - 1] ?? "?").trim(),
-          );
+          // The row is there before its text.
+          const hasText = (text[Number(place.split(":")[1]) - 1] ?? "?").trim();
+          await page.locator(`.source [data-place="${place}"]`, { hasText }).waitFor();
           assertEquals([report.errors, report.requests], [[], []]);
         });
       }
@@ -853,6 +860,50 @@ Deno.test({
           texts,
           (insns ?? []).map(({ bytes }) => `${bytes}`.replace(/..(?=.)/g, "$& ")),
         );
+      });
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "source: instructions of AArch64 in a page that opens files have the text and jumps of annotate",
+  ...needs,
+  async fn() {
+    const folder = `${root}fixtures/aarch64`;
+    const file = `${folder}/stacks.perf.data`;
+    const { out } = await tool("annotate", [
+      ...["--symfs", folder, "--insns", "--json"],
+      ...[file, "deep"],
+    ]);
+    const insns = out.trim().split("\n").map((line) => JSON.parse(line));
+    assert(insns.length > 10);
+    const parts = await viewParts("files");
+    const disassembler = await aarch64DisassemblerScript();
+    if (parts === undefined || disassembler === undefined) return;
+    await inFolder(async (built) => {
+      Deno.writeTextFileSync(`${built}/index.html`, await pageText(parts, "files"));
+      Deno.writeTextFileSync(`${built}/${AARCH64_DISASSEMBLER_FILE}`, disassembler);
+      await withPage(`${built}/index.html#view=source&fn=deep`, async (page, report) => {
+        await page.setInputFiles("input[type=file]", [file, `${folder}/stacks`]);
+        await page.waitForFunction(() =>
+          document.querySelector(".insns")?.textContent?.includes("paciasp")
+        );
+        assertEquals(await instructionTexts(page), insns.map(({ text }) => text.trim()));
+        for (const { address, jump } of insns) {
+          if (jump === undefined) continue;
+          await page.locator(`.insns [data-address="${address.slice(2)}"]`).click();
+          await page.keyboard.press("Enter");
+          await page.waitForSelector(`.insns .row.chosen[data-address="${jump.slice(2)}"]`);
+        }
+        assertEquals([report.errors, report.requests], [[], []]);
+      });
+      Deno.removeSync(`${built}/${AARCH64_DISASSEMBLER_FILE}`);
+      await withPage(`${built}/index.html#view=source&fn=deep`, async (page) => {
+        await page.setInputFiles("input[type=file]", [file, `${folder}/stacks`]);
+        await page.getByText(`${AARCH64_DISASSEMBLER_FILE} is not beside this page`).waitFor();
+        const texts = await instructionTexts(page);
+        assertEquals(texts[0], insns[0].bytes.replace(/..(?=.)/g, "$& "));
       });
     });
   },

@@ -5,7 +5,7 @@ import { amount, percent } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { ViewState } from "../ui/state.ts";
 import { useQuery } from "../ui/use_query.ts";
-import { DISASSEMBLER_FILE, loadDisassembler } from "./disassembler_script.ts";
+import { disassemblerFile, loadDisassembler } from "./disassembler_script.ts";
 import { Instructions } from "./instructions.tsx";
 import { SourceLines } from "./source_lines.tsx";
 
@@ -84,8 +84,10 @@ function FunctionCode(props: ProfileViewProps): JSX.Element {
   const { value, error, key: known } = useQuery(key, () => open.client.call("code", fn, shown));
   const isOf = known === key;
   const { value: hasText } = useQuery(
-    value?.mode === undefined || value.pieces.length === 0 ? undefined : "disassembler",
-    async () => await loadDisassembler() !== undefined,
+    value?.mode === undefined || value.pieces.length === 0
+      ? undefined
+      : `disassembler ${value.mode}`,
+    async () => value?.mode !== undefined && await loadDisassembler(value.mode) !== undefined,
   );
   const code = isOf || error === undefined ? value : undefined;
   // The lists start anew for another function, but not for another selection.
@@ -120,7 +122,7 @@ function FunctionCode(props: ProfileViewProps): JSX.Element {
 /** Says why instructions are shown as bytes. */
 function textNotes({ mode, pieces }: CodeAnswer, hasText: boolean | undefined): readonly string[] {
   return mode === undefined || pieces.length === 0 || hasText !== false ? [] : [
-    `instructions have no text: ${DISASSEMBLER_FILE} is not beside this page`,
+    `instructions have no text: ${disassemblerFile(mode)} is not beside this page`,
   ];
 }
 

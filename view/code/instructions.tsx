@@ -69,8 +69,8 @@ function insnRows({ pieces }: CodeAnswer): InsnRows {
  */
 function useInsnText({ mode }: CodeAnswer): ((insn: CodeInsn) => string) | undefined {
   const { value: format } = useQuery(
-    mode === undefined ? undefined : "disassembler",
-    async () => ({ text: await loadDisassembler() }),
+    mode === undefined ? undefined : `disassembler ${mode}`,
+    async () => ({ text: mode && await loadDisassembler(mode) }),
   );
   return useMemo(() => {
     const text = format?.text;
@@ -80,8 +80,10 @@ function useInsnText({ mode }: CodeAnswer): ((insn: CodeInsn) => string) | undef
       let found = known.get(insn);
       if (found === undefined) {
         const bytes = Uint8Array.from(insn.bytes.split(" "), (byte) => Number.parseInt(byte, 16));
-        // `insn.text` is the name of a callee here.
-        found = text(bytes, BigInt(`0x${insn.address}`), mode) + insn.text;
+        // `insn.text` is the name of a callee here, or a directive of data.
+        found = insn.text.startsWith(".")
+          ? insn.text
+          : (text(bytes, BigInt(`0x${insn.address}`)) ?? insn.bytes) + insn.text;
         known.set(insn, found);
       }
       return found;

@@ -1,11 +1,15 @@
 /** Code of dropped programs: a part that is loaded when source, instructions or Intel PT are shown. */
-import { x86Disassembler } from "@perfdata/export/code";
-import type { InsnMode } from "@perfdata/intel-pt";
+import { armDisassembler, x86Disassembler } from "@perfdata/export/code";
 import type { ViewProfile } from "@perfdata/export/tree";
 import type { Profile } from "@perfdata/profile";
 import { bundledCode } from "@perfdata/pt/code";
 import { type CodeFiles, ObjectCodeReader } from "@perfdata/session/code";
-import { CodeService, type RecordedCode, recordedCode } from "../recording/code_service.ts";
+import {
+  type CodeMode,
+  CodeService,
+  type RecordedCode,
+  recordedCode,
+} from "../recording/code_service.ts";
 import { PtService } from "../recording/pt_service.ts";
 import {
   type Dropped,
@@ -23,13 +27,14 @@ export function codeServiceOf(
   view: ViewProfile,
   { engine, resolver }: Pick<RecordedCode, "engine" | "resolver">,
 ): CodeService {
-  const mode = x86Mode(engine.reader.arch);
+  const mode = modeOf(engine.reader.arch);
   const from = recordedCode({
     engine,
     resolver,
     code: new ObjectCodeReader(codeFilesOf(dropped)),
-    // The page formats instructions on demand, with a library as large as the page.
-    disassembler: () => Promise.resolve(mode && x86Disassembler(mode)),
+    // The page formats instructions on demand, with a library larger than the page.
+    disassembler: () =>
+      Promise.resolve(mode === "aarch64" ? armDisassembler() : mode && x86Disassembler(mode)),
     mode,
     source: (path) => sourceLines(dropped, path),
   });
@@ -54,8 +59,9 @@ function codeFilesOf(dropped: Dropped): CodeFiles {
   return bundle === undefined ? code : bundledCode(bundle, code);
 }
 
-/** Returns the mode of the code of an x86 machine; `undefined` for other machines. */
-function x86Mode(arch: string | undefined): InsnMode | undefined {
+/** Returns the mode of a machine's code; `undefined` for machines whose code is not decoded. */
+function modeOf(arch: string | undefined): CodeMode | undefined {
   if (arch === undefined || arch === "x86_64") return 64;
+  if (/^(?:aarch64|arm64)$/.test(arch)) return "aarch64";
   return /^i[3-6]86$|^x86$/.test(arch) ? 32 : undefined;
 }

@@ -58,6 +58,9 @@ export interface CodeInsn extends CodeCount {
   readonly jump?: number | undefined;
 }
 
+/** The size of addresses of x86 code in bits, or AArch64. */
+export type CodeMode = InsnMode | "aarch64";
+
 /** The source and the instructions of a function. */
 export interface CodeAnswer {
   readonly files: readonly CodeFile[];
@@ -69,8 +72,8 @@ export interface CodeAnswer {
   readonly total: CodeCount;
   /** Weight of the whole selection. */
   readonly whole: CodeCount;
-  /** Mode of x86 instructions that have no text, so that the page can format them. */
-  readonly mode?: InsnMode | undefined;
+  /** Mode of instructions that have no text, so that the page can format them. */
+  readonly mode?: CodeMode | undefined;
   /** Missing parts, with reasons. */
   readonly notes: readonly string[];
 }
@@ -89,8 +92,8 @@ export interface CodeSource {
   pieces(profile: Profile, counts: CodeCounts): Promise<readonly ReadCode[] | string>;
   /** Returns the known parts of a source file in order; `undefined` without any. */
   source(path: string): readonly SourcePart[] | undefined;
-  /** Mode of x86 instructions that have no text. */
-  readonly mode?: InsnMode | undefined;
+  /** Mode of instructions that have no text. */
+  readonly mode?: CodeMode | undefined;
 }
 
 /** Input of {@linkcode recordedCode}. */
@@ -103,8 +106,8 @@ export interface RecordedCode extends Omit<CodeOptions, "disassembler" | "engine
   readonly disassembler: () => Promise<Disassembler | undefined>;
   /** Returns the lines of a source file, if it is available. */
   readonly source: (path: string) => readonly string[] | undefined;
-  /** Mode of x86 instructions, if the disassembler gives them no text. */
-  readonly mode?: InsnMode | undefined;
+  /** Mode of instructions, if the disassembler gives them no text. */
+  readonly mode?: CodeMode | undefined;
 }
 
 /** Returns the code of a recording's functions, from programs and source files. */

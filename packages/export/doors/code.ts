@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { armDisassembler } from "../code/arm_disassembler.ts";
 export {
   annotate,
   type AnnotatedCall,
