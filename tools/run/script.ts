@@ -55,8 +55,8 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const names = nameFilters(flags);
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`script: ${name}`);
-    const { lookAhead } = await import("../shared/pt_input.ts");
-    const { source, hasIntelPt } = await lookAhead(openSource(name));
+    const { intelPtAhead } = await import("@perfdata/session/auxtrace");
+    const { source, hasIntelPt } = await intelPtAhead(openSource(name));
     if (hasIntelPt) {
       const { ptScript } = await import("../shared/pt_script.ts");
       const wanted = {

@@ -1,14 +1,10 @@
 /** Selects samples by name and by relative time, in a first pass over the whole recording. */
 import { chooseSamples } from "@perfdata/edit/slice";
 import { copyRecording, FileOutput } from "@perfdata/edit";
-import {
-  isRandomAccess,
-  type RandomAccessSink,
-  type RandomAccessSource,
-} from "@perfdata/format/bytes";
+import { isRandomAccess, type RandomAccessSource } from "@perfdata/format/bytes";
 import { PERF_RECORD_COMPRESSED, PERF_RECORD_COMPRESSED2 } from "@perfdata/format/constants";
 import { openSource } from "@perfdata/format/files";
-import { PerfDataReader } from "@perfdata/format/records";
+import { PerfDataReader, tempStore } from "@perfdata/format/records";
 import type { SampleFilter } from "@perfdata/session";
 import type { RecordedMachine } from "@perfdata/symbols/resolver";
 import type { Complaints } from "./cli.ts";
@@ -61,17 +57,9 @@ export async function openTwice(
     return { reader, source: isStream ? undefined : source, [Symbol.dispose]: close };
   }
   const file = nameless();
-  let size = 0;
-  const sink: RandomAccessSink = {
-    write(bytes) {
-      file.writeAt(bytes, size);
-      size += bytes.length;
-    },
-    writeAt: (bytes, position) => file.writeAt(bytes, position),
-  };
-  await copyRecording(reader, new FileOutput(sink), { lostFeature: complaints.take });
+  const plain = tempStore(file);
+  await copyRecording(reader, new FileOutput(plain), { lostFeature: complaints.take });
   close();
-  const plain = { size, readAt: (into: Uint8Array, at: number) => file.readAt(into, at) };
   return {
     reader: await PerfDataReader.open(plain, { diagnostics: complaints.take }),
     source: plain,

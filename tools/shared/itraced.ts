@@ -3,13 +3,8 @@
  */
 import { copyRecording, FileOutput } from "@perfdata/edit";
 import { type PtSampleRecords, ptSampleRecords } from "@perfdata/edit/slice";
-import type {
-  ByteSource,
-  RandomAccessSink,
-  RandomAccessSource,
-  TempFile,
-} from "@perfdata/format/bytes";
-import { PerfDataReader } from "@perfdata/format/records";
+import type { ByteSource, RandomAccessSource } from "@perfdata/format/bytes";
+import { memoryFile, PerfDataReader, tempStore } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { type ItraceOptions, parseItrace } from "@perfdata/pt";
 import { complain, Progress, UsageError } from "./cli.ts";
@@ -110,7 +105,7 @@ export async function itraced(
 ): Promise<Itraced> {
   const { source: recorded, edit, report } = await itraceEdit(tool, name, wish);
   const { temp = memoryFile } = wish.opened ?? openSource(name);
-  const source = tempSink(temp());
+  const source = tempStore(temp());
   // The first read of the records reported their errors.
   const reader = await PerfDataReader.open(recorded, { diagnostics: () => {} });
   await copyRecording(reader, new FileOutput(source), { edit, lostFeature: () => {} });
@@ -118,61 +113,4 @@ export async function itraced(
     `${tool}: ${name}: ${edit.samples} samples of ${edit.names.join(", ")} from its Intel PT`,
   );
   return { source, report };
-}
-
-/** Size of an allocation in bytes. */
-const CHUNK = 1 << 24;
-
-/** A temporary file in memory. It grows by chunks, without copying. */
-function memoryFile(): TempFile {
-  const chunks: Uint8Array[] = [];
-  /**
-   * Splits `[position, position + length)` at the borders of chunks, and calls `take` for each
-   * part.
-   */
-  const parts = (
-    position: number,
-    length: number,
-    take: (chunk: Uint8Array, at: number) => void,
-  ) => {
-    for (let done = 0; done < length;) {
-      const at = (position + done) % CHUNK;
-      const part = Math.min(length - done, CHUNK - at);
-      const number = Math.floor((position + done) / CHUNK);
-      take((chunks[number] ??= new Uint8Array(CHUNK)).subarray(at, at + part), done);
-      done += part;
-    }
-  };
-  return {
-    writeAt: (bytes, position) =>
-      parts(
-        position,
-        bytes.length,
-        (chunk, at) => chunk.set(bytes.subarray(at, at + chunk.length)),
-      ),
-    readAt(into, position) {
-      parts(position, into.length, (chunk, at) => into.set(chunk, at));
-      return into.length;
-    },
-    close: () => void (chunks.length = 0),
-  };
-}
-
-/** A sink that writes a temporary file, and a source that reads it afterwards. */
-function tempSink(file: TempFile): RandomAccessSink & RandomAccessSource {
-  let size = 0;
-  return {
-    write(bytes) {
-      file.writeAt(bytes, size);
-      size += bytes.length;
-    },
-    writeAt: (bytes, position) => file.writeAt(bytes, position),
-    get size() {
-      return size;
-    },
-    readAt(into, position) {
-      const length = Math.max(0, Math.min(into.length, size - position));
-      return length === 0 ? 0 : file.readAt(into.subarray(0, length), position);
-    },
-  };
 }

@@ -224,9 +224,9 @@ async function ptProfileOf(
 
 /** Whether a file has Intel PT. */
 export async function hasIntelPt(name: string): Promise<boolean> {
-  const { isIntelPt } = await import("./pt_input.ts");
+  const aux = await import("@perfdata/session/auxtrace");
   const { source, kind } = await openInput(name);
-  return kind === undefined && isRandomAccess(source) && await isIntelPt(source);
+  return kind === undefined && isRandomAccess(source) && await aux.hasIntelPt(source);
 }
 
 /** Whether a file has Intel PT and no samples. */

@@ -1,19 +1,8 @@
 /** Shared by commands that decode Intel PT: opens traces, locates code, reports errors. */
-import {
-  type ByteSource,
-  isRandomAccess,
-  PerfDataError,
-  type RandomAccessSource,
-} from "@perfdata/format/bytes";
+import type { ByteSource } from "@perfdata/format/bytes";
 import { held, PerfDataReader } from "@perfdata/format/records";
-import {
-  HEADER_AUXTRACE,
-  PERF_RECORD_FINISHED_ROUND,
-  PERF_RECORD_SAMPLE,
-  PERF_SAMPLE_AUX,
-} from "@perfdata/format/constants";
 import { openSource } from "@perfdata/format/files";
-import { AuxCollector, readAuxTrace } from "@perfdata/session/auxtrace";
+import { readAuxTrace } from "@perfdata/session/auxtrace";
 import {
   bundledCode,
   type CodeRecorder,
@@ -94,85 +83,6 @@ function imagesIn(
     if (error instanceof SymbolsError) throw new InputError(`${what}: ${error.message}`);
     throw error;
   }
-}
-
-/** Whether a recording has Intel PT. Usually its header suffices to tell that it has none. */
-export async function isIntelPt(source: RandomAccessSource): Promise<boolean> {
-  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  // Some writers do not set the feature.
-  const mayHave = !reader.isPipe && (reader.features.some(({ id }) => id === HEADER_AUXTRACE) ||
-        reader.events.all.some(({ layout }) => (layout.sampleType & PERF_SAMPLE_AUX) !== 0)) ||
-    await announcesIntelPt(reader);
-  if (!mayHave) return false;
-  const whole = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const { streams, type } = await readAuxTrace(whole, { diagnostics: () => {} });
-  return streams.length > 0 && type === PERF_AUXTRACE_INTEL_PT;
-}
-
-/** Whether the records before the first sample announce Intel PT. */
-async function announcesIntelPt(reader: PerfDataReader): Promise<boolean> {
-  const collector = new AuxCollector(reader, { diagnostics: () => {} });
-  for await (const batch of reader.batches()) {
-    collector.take(batch);
-    if (collector.info !== undefined) return collector.info.type === PERF_AUXTRACE_INTEL_PT;
-    for (let i = 0; i < batch.count; i++) {
-      const type = batch.type(i);
-      if (type === PERF_RECORD_SAMPLE || type === PERF_RECORD_FINISHED_ROUND) return false;
-    }
-  }
-  return false;
-}
-
-/** A source after a look at its first records. It still delivers all bytes. */
-export interface SeenAhead {
-  /** The recording. A stream with Intel PT is buffered to make it seekable. */
-  readonly source: ByteSource;
-  readonly hasIntelPt: boolean;
-}
-
-/** Detects Intel PT in a recording. Reads only the first records of a stream. */
-export async function lookAhead(source: ByteSource): Promise<SeenAhead> {
-  if (isRandomAccess(source)) return { source, hasIntelPt: await isIntelPt(source) };
-  const seen: Uint8Array[] = [];
-  const first = {
-    read: async (into: Uint8Array) => {
-      const n = await source.read(into);
-      seen.push(into.slice(0, n));
-      return n;
-    },
-  };
-  let announced: boolean;
-  try {
-    announced = await announcesIntelPt(
-      await PerfDataReader.open(first, { diagnostics: () => {} }),
-    );
-  } catch (error) {
-    // The reader of the recording reports this error.
-    if (!(error instanceof PerfDataError)) throw error;
-    announced = false;
-  }
-  let at = 0;
-  const again: ByteSource = {
-    temp: source.temp,
-    read: (into: Uint8Array) => {
-      while (seen.length > 0) {
-        const block = seen[0] as Uint8Array;
-        const part = block.subarray(at, at + into.length);
-        at += part.length;
-        if (at === block.length) {
-          seen.shift();
-          at = 0;
-        }
-        if (part.length === 0) continue;
-        into.set(part);
-        return part.length;
-      }
-      return source.read(into);
-    },
-  };
-  if (!announced) return { source: again, hasIntelPt: false };
-  const whole = await held(again);
-  return { source: whole, hasIntelPt: await isIntelPt(whole) };
 }
 
 /** A trace, and the errors in its recording. */

@@ -166,7 +166,7 @@ export {
   openDirectorySource,
   recordingParts,
 } from "../sources/directory_source.ts";
-export { featuresFirst, held, spooled } from "../sources/spool.ts";
+export { featuresFirst, held, memoryFile, spooled, tempStore } from "../sources/spool.ts";
 export {
   isTar,
   recordingInTar,

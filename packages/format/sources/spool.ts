@@ -1,5 +1,6 @@
 /** Streams that are read more than once, or from any place. */
 import { headerSize, PERF_PIPE_HEADER_SIZE } from "../header/header.ts";
+import type { RandomAccessSink } from "./sink.ts";
 import {
   type ByteSource,
   bytesSource,
@@ -19,13 +20,80 @@ export async function spooled(
   temp: () => TempFile,
 ): Promise<RandomAccessSource> {
   if (isRandomAccess(source)) return source;
-  const file = temp();
+  const file = tempStore(temp());
+  for await (const block of blocksOf(source)) file.write(block);
+  return file;
+}
+
+/** A temporary file as a sink, and as a source of what was written. */
+export function tempStore(file: TempFile): RandomAccessSink & RandomAccessSource {
   let size = 0;
-  for await (const block of blocksOf(source)) {
-    file.writeAt(block, size);
-    size += block.length;
-  }
-  return { size, readAt: (into, position) => file.readAt(into, position) };
+  return {
+    write(bytes) {
+      file.writeAt(bytes, size);
+      size += bytes.length;
+    },
+    writeAt: (bytes, position) => file.writeAt(bytes, position),
+    get size() {
+      return size;
+    },
+    readAt(into, position) {
+      const length = Math.max(0, Math.min(into.length, size - position));
+      return length === 0 ? 0 : file.readAt(into.subarray(0, length), position);
+    },
+  };
+}
+
+/** Size of an allocation of {@linkcode memoryFile} in bytes. */
+const CHUNK = 1 << 24;
+
+/**
+ * A temporary file in memory. It grows by chunks, without copying.
+ *
+ * @example
+ * ```ts
+ * import { memoryFile, tempStore } from "@perfdata/format/records";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const store = tempStore(memoryFile());
+ * store.write(Uint8Array.of(1, 2, 3));
+ * store.writeAt(Uint8Array.of(9), 1);
+ * const into = new Uint8Array(8);
+ * assertEquals([store.size, store.readAt(into, 1), into[0], into[1]], [3, 2, 9, 3]);
+ * ```
+ */
+export function memoryFile(): TempFile {
+  const chunks: Uint8Array[] = [];
+  /**
+   * Splits `[position, position + length)` at the borders of chunks, and calls `take` for each
+   * part.
+   */
+  const parts = (
+    position: number,
+    length: number,
+    take: (chunk: Uint8Array, at: number) => void,
+  ) => {
+    for (let done = 0; done < length;) {
+      const at = (position + done) % CHUNK;
+      const part = Math.min(length - done, CHUNK - at);
+      const number = Math.floor((position + done) / CHUNK);
+      take((chunks[number] ??= new Uint8Array(CHUNK)).subarray(at, at + part), done);
+      done += part;
+    }
+  };
+  return {
+    writeAt: (bytes, position) =>
+      parts(
+        position,
+        bytes.length,
+        (chunk, at) => chunk.set(bytes.subarray(at, at + chunk.length)),
+      ),
+    readAt(into, position) {
+      parts(position, into.length, (chunk, at) => into.set(chunk, at));
+      return into.length;
+    },
+    close: () => void (chunks.length = 0),
+  };
 }
 
 /** The same, but what comes as a stream is held in memory unless temporary files were allowed. */

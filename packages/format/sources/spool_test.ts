@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { featuresFirst, held, spooled } from "./spool.ts";
+import { featuresFirst, held, memoryFile, spooled, tempStore } from "./spool.ts";
 import { isRandomAccess, type StreamSource, type TempFile } from "./source.ts";
 
 /** A stream that gives its bytes in pieces. */
@@ -71,4 +71,16 @@ Deno.test("spool: features first: a stream of a file is held, a pipe stays a str
   assertEquals(isRandomAccess(ofPipe), false);
   if (!isRandomAccess(ofPipe)) assertEquals(await all(ofPipe), pipe);
   assertEquals(isRandomAccess(await featuresFirst(ofFile)), true);
+});
+
+Deno.test("memoryFile: bytes written across 16 MB are read again, and those after the last are not", () => {
+  const store = tempStore(memoryFile());
+  const border = 1 << 24;
+  store.write(new Uint8Array(border - 2));
+  store.write(Uint8Array.of(1, 2, 3, 4));
+  store.writeAt(Uint8Array.of(9), border - 1);
+  const into = new Uint8Array(8);
+  assertEquals([store.size, store.readAt(into, border - 3)], [border + 2, 5]);
+  assertEquals([...into.subarray(0, 5)], [0, 1, 9, 3, 4]);
+  assertEquals(store.readAt(into, border + 2), 0);
 });

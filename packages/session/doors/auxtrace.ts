@@ -23,6 +23,7 @@ export {
   type AuxTrace,
   type IntelPtConfig,
 } from "../auxtrace/aux_trace.ts";
+export { hasIntelPt, intelPtAhead, type SeenAhead } from "../auxtrace/intel_pt_ahead.ts";
 export {
   isFilePath,
   libiptImageOptions,
