@@ -160,27 +160,14 @@ export class FlowDecoder extends PacketEvents {
    * @param limit Ticks, as in {@linkcode TimeKeeper.time}.
    */
   run(limit: number = Infinity): FlowStatus {
-    const { packets, walker, counts } = this;
+    const { packets, counts } = this;
     if (this.clock.time >= limit) return FlowStatus.TIME;
     this.refresh();
     // Decoders that share the cache may have used it with other spaces.
     this.blocks.forgetSpace();
     for (;;) {
+      if (this.state === FlowState.ON && !this.inPsb && this.held === undefined) this.followShort();
       const kind = this.held ?? packets.next();
-      if (kind === PacketKind.TNT_8 && this.state >= FlowState.ON && !this.inPsb) {
-        this.clock.follows(false);
-        if (this.state !== FlowState.DEFERRED || this.noneDeferred()) {
-          this.state = FlowState.ON;
-          const error = walker.tnt(1 << packets.count | packets.low);
-          if (error !== 0) this.stop(error);
-          else {
-            packets.shortTnt(walker);
-            if (walker.error !== 0) this.stop(walker.error);
-            walker.error = 0;
-          }
-        }
-        continue;
-      }
       // A PAD changes no state, so it needs no processing even after errors.
       if (kind === PacketKind.PAD) continue;
       if (kind <= PacketKind.END) {
@@ -291,7 +278,16 @@ export class FlowDecoder extends PacketEvents {
     return this.state <= FlowState.OVERFLOWN;
   }
 
-  /** Processes a TNT packet outside of the fast path in `run`. */
+  /** Follows the next packets, if they are short TNTs. */
+  private followShort(): void {
+    const { packets, walker } = this;
+    if (!packets.shortTnt(walker)) return;
+    this.clock.follows(false);
+    if (walker.error !== 0) this.stop(walker.error);
+    walker.error = 0;
+  }
+
+  /** Processes a TNT packet that {@linkcode FlowDecoder.followShort} does not follow. */
   private onTnt(): void {
     const { packets, walker } = this;
     const { count } = packets;
@@ -344,7 +340,6 @@ export class FlowDecoder extends PacketEvents {
     if (this.state === FlowState.DEFERRED) {
       this.walker.atBranch();
       for (const lead of this.deferred) this.counts.lostBranches += 31 - Math.clz32(lead);
-      this.counts.lostBranches += this.packets.kind === PacketKind.TNT_8 ? this.packets.count : 0;
       this.fail(FlowError.MISMATCH);
     }
     return this.tracing;

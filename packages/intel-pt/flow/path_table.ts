@@ -49,6 +49,8 @@ export class PathTable {
   static readonly TO_INDIRECT = 0;
   /** `lead` of a path of a single block. */
   static readonly ALONE = 1;
+  /** In {@linkcode PathTable.plain}: the path ends with a compressed return whose call is not in the path. */
+  static readonly RETURNS: number = -(2 ** 31);
 
   /** Number of paths. */
   count = 0;
@@ -73,7 +75,8 @@ export class PathTable {
 
   /**
    * Next block of a path that uses all of its branches and ends in its range; -2 minus that block if the path
-   * has calls that do not return within it; -1 for all other paths. Most paths are of the first kind.
+   * has calls that do not return within it; {@linkcode PathTable.RETURNS} if it ends with a compressed return;
+   * -1 for all other paths. Most paths are of the first kind.
    */
   plain: Int32Array = new Int32Array(1024);
   /** Hash table of pairs: a key, and the index of its path + 1 (0 if empty). See {@linkcode pathSlot}. */
@@ -244,7 +247,13 @@ export class PathTable {
     for (let i = 0; i < depth; i++) this.pushes[push + i] = calls[i] as number;
     this.pushStart[path + 1] = push + depth;
     const isPlain = end === PathEnd.NEXT && left === 0 && bits > 0;
-    this.plain[path] = !isPlain ? -1 : depth === 0 ? block : -2 - block;
+    this.plain[path] = end === PathEnd.RETURN
+      ? PathTable.RETURNS
+      : !isPlain
+      ? -1
+      : depth === 0
+      ? block
+      : -2 - block;
     return path;
   }
 

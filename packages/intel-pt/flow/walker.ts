@@ -54,6 +54,11 @@ class ReturnStack {
     if (this.#depth < RETURN_DEPTH) this.#depth++;
   }
 
+  /** Block of the last call; -1 if it is unknown. */
+  get top(): number {
+    return this.#depth === 0 ? -1 : this.#block[this.#top] ?? -1;
+  }
+
   /** Pops the last call; false if the stack is empty. */
   pop(): boolean {
     if (this.#depth === 0) return false;
@@ -276,13 +281,13 @@ export class Walker {
   }
 
   /**
-   * Follows the short TNT packets in `bytes[from, to)`, up to one with an error: see {@linkcode Walker.error}. A packet
-   * with a known plain path takes one table lookup.
+   * Follows the short TNT packets in `bytes[from, to)`, up to one with an error: see {@linkcode Walker.error}. Known
+   * paths that are plain or return take one table lookup each.
    *
    * @returns Position of the first packet that was not followed.
    */
   follow(bytes: Uint8Array, from: number, to: number): number {
-    const { out, paths } = this;
+    const { out, paths, blocks, stack } = this;
     let { table, plain } = paths;
     let { cur, outCount, branches } = this;
     let at = from;
@@ -290,24 +295,40 @@ export class Walker {
       const byte = bytes[at] as number;
       // Short TNTs are the even bytes from 4 on: the branches and the bit that marks their number, shifted by 1.
       if ((byte & 1) !== 0 || byte < 4) break;
-      const key = cur << 7 | byte >> 1;
-      const slot = pathSlot(key) & table.length - 1;
-      const path = table[slot] === key ? (table[slot + 1] as number) - 1 : -1;
-      const next = path < 0 ? -1 : plain[path] as number;
-      if (next !== -1 && outCount < out.length) {
-        out[outCount++] = path;
-        branches += 30 - Math.clz32(byte);
-        if (next >= 0) cur = next;
-        else {
-          this.pushCalls(path);
-          cur = -2 - next;
+      let lead = byte >> 1;
+      while (lead > 1) {
+        const key = cur << 7 | lead;
+        const slot = pathSlot(key) & table.length - 1;
+        const path = table[slot] === key ? (table[slot + 1] as number) - 1 : -1;
+        const next = path < 0 ? -1 : plain[path] as number;
+        if (next === -1 || outCount === out.length) break;
+        if (next !== PathTable.RETURNS) {
+          out[outCount++] = path;
+          branches += 31 - Math.clz32(lead);
+          if (next >= 0) cur = next;
+          else {
+            this.pushCalls(path);
+            cur = -2 - next;
+          }
+          lead = 1;
+          break;
         }
-        continue;
+        const call = stack.top;
+        const after = call < 0 ? -1 : blocks.next[call] ?? -1;
+        if (after < 0) break;
+        stack.pop();
+        out[outCount++] = path;
+        const used = paths.used[path] ?? 0;
+        branches += used;
+        cur = after;
+        const left = 31 - Math.clz32(lead) - used;
+        lead = 1 << left | lead & (1 << left) - 1;
       }
+      if (lead === 1) continue;
       this.cur = cur;
       this.outCount = outCount;
       this.branches = branches;
-      this.error = this.tnt(byte >> 1);
+      this.error = this.tnt(lead);
       if (this.error !== 0) return at + 1;
       ({ cur, outCount, branches } = this);
       ({ table, plain } = paths);

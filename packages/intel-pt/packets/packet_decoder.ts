@@ -344,14 +344,16 @@ export class PacketDecoder {
    *
    * @param follower Receives the available bytes; returns the position of the first packet that it did not follow.
    * All packets before must be short TNTs. Its methods must not use this decoder.
+   * @returns Whether it followed a packet.
    */
-  shortTnt(follower: { follow(bytes: Uint8Array, from: number, to: number): number }): void {
+  shortTnt(follower: { follow(bytes: Uint8Array, from: number, to: number): number }): boolean {
     const { pos } = this;
-    if (this.shortKind !== SHORT_KIND || pos >= this.limit) return;
+    if (this.shortKind !== SHORT_KIND || pos >= this.limit) return false;
     const to = follower.follow(this.bytes, pos, this.limit);
-    if (to === pos) return;
+    if (to === pos) return false;
     this.pos = to;
     this.startPos = to - 1;
+    return true;
   }
 
   /** Decodes the next packet; see {@linkcode PacketKind} and the table above. */
