@@ -129,10 +129,7 @@ export class CallOps {
   }
 }
 
-/**
- * Reads operations one after the other. Whole numbers are returned as 32-bit integers: fields of small integers into
- * which a double is written change the shape of their object, for which all code about it is compiled again.
- */
+/** Reads operations one after the other. */
 export class CallOpReader {
   readonly #words: Float64Array;
   #at = -WORDS;
@@ -148,22 +145,22 @@ export class CallOpReader {
 
   /** The kind of the next operation; -1 at the end. */
   get following(): number {
-    return (this.#words[this.#at + WORDS] ?? -1) | 0;
+    return this.#words[this.#at + WORDS] ?? -1;
   }
 
   /** Kind of the operation: {@linkcode CALL_OP}. */
   get kind(): number {
-    return this.#word(WORD.KIND) | 0;
+    return this.#word(WORD.KIND);
   }
 
   /** Bits 31:0 of the address. */
   get low(): number {
-    return this.#word(WORD.LOW) | 0;
+    return this.#word(WORD.LOW);
   }
 
   /** Bits 63:32 of the address. */
   get high(): number {
-    return this.#word(WORD.HIGH) | 0;
+    return this.#word(WORD.HIGH);
   }
 
   /** Time in ns. */
@@ -183,16 +180,22 @@ export class CallOpReader {
 
   /** The first number, `a`. */
   get a(): number {
-    return this.#word(WORD.A) | 0;
+    return this.#word(WORD.A);
   }
 
   /** The second number, `b`. */
   get b(): number {
-    return this.#word(WORD.B) | 0;
+    return this.#word(WORD.B);
   }
 
+  /**
+   * A small integer is returned as one, not as a double: fields into which a double is written for the first time
+   * change the shape of their object, and all code about it is compiled again.
+   */
   #word(word: number): number {
-    return this.#words[this.#at + word] as number;
+    const value = this.#words[this.#at + word] as number;
+    const small = value | 0;
+    return small === value ? small : value;
   }
 }
 

@@ -26,6 +26,8 @@ export class CallStack {
   base = -1;
   /** The node of the innermost call, or -1. */
   node = -1;
+  /** Instructions that were added to a node. */
+  noted = 0;
   /** Time in ns since which `node` is innermost; -1 if the thread does not run. */
   nodeSince = -1;
   depth = 0;
@@ -39,6 +41,9 @@ export class CallStack {
   sinceUnsure: Uint8Array = new Uint8Array(64);
   /** Whether it is unsure that this thread runs now. */
   isUnsure = false;
+  insns = 0;
+  /** Core clocks while it ran. */
+  cycles = 0;
   /** End of the last block, and the return address of a call. */
   pending: number = PENDING.NONE;
   pendingBlock = 0;
@@ -61,42 +66,9 @@ export class CallStack {
   /** Its index in the `CallLog`. */
   readonly number: number;
 
-  /**
-   * Instructions, noted instructions and core clocks. A field that begins as a small integer would change the shape of
-   * the object when it becomes a double, and all code about it would be compiled again.
-   */
-  readonly #sums = new Float64Array(3);
-
   constructor(tid: number, number: number) {
     this.tid = tid;
     this.number = number;
-  }
-
-  /** Instructions executed. */
-  get insns(): number {
-    return this.#sums[0] as number;
-  }
-
-  set insns(insns: number) {
-    this.#sums[0] = insns;
-  }
-
-  /** Instructions that were added to a node. */
-  get noted(): number {
-    return this.#sums[1] as number;
-  }
-
-  set noted(insns: number) {
-    this.#sums[1] = insns;
-  }
-
-  /** Core clocks while it ran. */
-  get cycles(): number {
-    return this.#sums[2] as number;
-  }
-
-  set cycles(cycles: number) {
-    this.#sums[2] = cycles;
   }
 
   /** Sets the number of calls around a call that is executed. */
