@@ -1,6 +1,6 @@
 /** Formats instructions of functions with their shares, as lines and as JSON. */
 import { type Line, markedName, shareStyle, shortName, type Span } from "@perfdata/profile";
-import type { InsnRuns } from "../branches/branches.ts";
+import type { InsnRuns } from "./code_blocks.ts";
 import type { SourceTexts } from "./annotated_lines.ts";
 import { codeListing } from "./code_listing.ts";
 import type { CodeInsn, ReadCode } from "./function_code.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Packet } from "@perfdata/intel-pt";
-import { LatencyTable } from "../calls/mod.ts";
+import { LatencyTable } from "../calls/pt_latency.ts";
 import { PlaceSums } from "../calls/pt_place_sums.ts";
 import { insnBytes } from "../decode/pt_block_insns.ts";
 import { decodePt } from "../decode/pt_run.ts";

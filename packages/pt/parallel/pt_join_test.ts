@@ -1,6 +1,8 @@
 import { assertEquals } from "@std/assert";
 import type { Packet } from "@perfdata/intel-pt";
-import { type CallEvents, PLACE_ROWS, PtCalls } from "../calls/mod.ts";
+import type { CallEvents } from "../calls/pt_call_events.ts";
+import { PLACE_ROWS } from "../calls/pt_call_log.ts";
+import { PtCalls } from "../calls/pt_calls.ts";
 import { decodePt } from "../decode/pt_run.ts";
 import { PtList } from "../lists/pt_list.ts";
 import { rowLines } from "../lists/pt_text.ts";

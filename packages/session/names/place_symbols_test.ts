@@ -4,7 +4,9 @@ import { type Frame, SymbolBundleWriter } from "@perfdata/symbols/dwarf";
 import { SymbolBundle } from "@perfdata/symbols";
 import { resolution } from "@perfdata/symbols/resolver";
 import { Machine } from "../machine/machine.ts";
-import { type BundleNames, BundlePlaceSymbols, Places, RecordedObjects } from "./symbols.ts";
+import { Places } from "../places/places.ts";
+import { RecordedObjects } from "../places/recorded_objects.ts";
+import { type BundleNames, BundlePlaceSymbols } from "./place_symbols.ts";
 
 const codec = new RecordCodec(KERNEL_RECORDS);
 const PROGRAM = { path: "/usr/bin/program", kind: "elf", buildId: "ab".repeat(20) } as const;
