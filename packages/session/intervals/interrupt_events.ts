@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
-import { type FieldPlace, Tracepoints } from "../events/tracepoints.ts";
+import { Tracepoints } from "../events/tracepoints.ts";
 import type { Run } from "../order/run.ts";
 
 /** The object of the frames of interrupt handlers. Its addresses are numbers of handlers. */
@@ -136,7 +136,9 @@ export class InterruptEvents {
     const { raw, rawSize } = source.fields;
     const { view } = run.at(i);
     const [first, second] = source.places;
-    const number = view.getInt32(raw + (first as FieldPlace).offset, this.#littleEndian);
+    // A damaged format may have fields of other sizes.
+    if (first?.size !== 4 || second !== undefined && second.size !== 4) return undefined;
+    const number = view.getInt32(raw + first.offset, this.#littleEndian);
     const event = this.#event;
     const { vector, isEntry } = handler;
     event.isEntry = isEntry;

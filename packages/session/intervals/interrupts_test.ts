@@ -205,6 +205,19 @@ Deno.test("ThreadIntervals: handlers without the formats of their tracepoints ar
   assert(intervals.undescribed.includes("irq:softirq_entry"), intervals.undescribed.join());
 });
 
+Deno.test("ThreadIntervals: handlers whose format has a number of another size are left out", async () => {
+  const happenings = [
+    begins(100n),
+    at(110n, { enters: NET }),
+    at(120n, { exits: NET }),
+    leaves(200n),
+  ];
+  for (const vectorSize of [1, 2]) {
+    const { handled, ran } = await found(happenings, {}, { vectorSize });
+    assertEquals([handled, ran], [[], ["7 100-200 100"]]);
+  }
+});
+
 Deno.test("ThreadIntervals: times of threads and handlers sum up to those without the handlers' tracepoints", async () => {
   const handled: Handled[] = [NET, BLOCK, DISK, CARD, TIMER];
   const step = fc.record({

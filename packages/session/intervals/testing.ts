@@ -133,6 +133,7 @@ export async function schedulerRecording(
     formats = true,
     wide = false,
     simpleperf = false,
+    vectorSize = 4,
   }: {
     readonly events?: readonly EventName[];
     readonly chains?: boolean;
@@ -146,6 +147,8 @@ export async function schedulerRecording(
     readonly wide?: boolean;
     /** Whether META_INFO of simpleperf has the names of tracepoints. */
     readonly simpleperf?: boolean;
+    /** Size of the field with the number of a softirq in its format. */
+    readonly vectorSize?: number;
   } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const sink = memorySink();
@@ -263,7 +266,12 @@ export async function schedulerRecording(
     systems: [
       { name: "sched", formats: FORMATS },
       { name: "lock", formats: LOCK_FORMATS },
-      { name: "irq", formats: IRQ_FORMATS },
+      {
+        name: "irq",
+        formats: IRQ_FORMATS.map((text) =>
+          text.replace(/(vec;\toffset:8;\tsize:)4/, `$1${vectorSize}`)
+        ),
+      },
       { name: "irq_vectors", formats: VECTOR_FORMATS },
     ],
     kallsyms: "",
