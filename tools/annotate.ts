@@ -34,7 +34,7 @@ export const FLAGS = {
     path:line, so that editors can jump to it`,
   "--insns": "instructions, or an error if they cannot be read",
   "--data-type": `fields of structures that were accessed at the instructions, by the debug
-    information of x86 programs, of TYPE or of all types`,
+    information of x86 and AArch64 programs, of TYPE or of all`,
   "--pt": `count each instruction that ran, by Intel PT, instead of samples; the default if there
     are no samples`,
   "--event NAME": "the event (default: that with most samples)",

@@ -9,7 +9,7 @@ import { mappedRecording } from "../support/mapped_recording.ts";
 import { inFolder, tool } from "../support/tool.ts";
 
 /** After `//:`, each line lists its accesses to structures and globals. */
-const C_PROGRAM = `#include <stdlib.h>
+const C_PROGRAM = `void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
 struct inner { int x; int y; };
 typedef struct node {
   long key;
@@ -140,6 +140,8 @@ const noObjdump = notInstalled("objdump", "nm");
 interface Build {
   readonly compiler: string;
   readonly flags: readonly string[];
+  /** Programs of LLVM, for code of AArch64. */
+  readonly isArm?: boolean;
 }
 
 function output(command: string, ...args: string[]): string {
@@ -149,9 +151,12 @@ function output(command: string, ...args: string[]): string {
 }
 
 /** The instructions of a program's own functions in objdump: address in the file and text. */
-function insnsOf(path: string): { readonly address: number; readonly text: string }[] {
-  const listed = output("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path);
-  return [...listed.matchAll(/^ +([0-9a-f]+):\t(.*)$/gm)].map(([, address = "", text = ""]) => ({
+function insnsOf(
+  path: string,
+  objdump = "objdump",
+): { readonly address: number; readonly text: string }[] {
+  const listed = output(objdump, "-d", "--no-show-raw-insn", "-j", ".text", path);
+  return [...listed.matchAll(/^ +([0-9a-f]+):\s+(.*)$/gm)].map(([, address = "", text = ""]) => ({
     address: parseInt(address, 16),
     text,
   }));
@@ -161,23 +166,24 @@ function insnsOf(path: string): { readonly address: number; readonly text: strin
 async function compareLines(
   source: string,
   file: string,
-  { compiler, flags }: Build,
+  { compiler, flags, isArm = false }: Build,
   folder: string,
 ): Promise<{ compared: number; met: Set<string>; known: number; accesses: number }> {
   const code = `${folder}/${file}`, path = `${folder}/program`;
   await Deno.writeTextFile(code, source);
   // The text has the same offset in the file as in memory.
   output(compiler, ...flags, "-g", "-fno-asynchronous-unwind-tables", "-o", path, code);
-  const insns = insnsOf(path);
+  const insns = insnsOf(path, isArm ? "llvm-objdump" : "objdump");
   const lines = output(
-    "addr2line",
+    isArm ? "llvm-addr2line" : "addr2line",
     ...["-e", path, ...insns.map(({ address }) => `0x${address.toString(16)}`)],
   ).trimEnd().split("\n");
-  const decoder = await dataDecoder("x86_64");
+  const decoder = await dataDecoder(isArm ? "aarch64" : "x86_64");
   assert(decoder !== undefined);
   const bytes = await Deno.readFile(path);
   const [, offset = "", address = ""] =
-    /LOAD +(0x[0-9a-f]+) +(0x[0-9a-f]+) .*\n? .*R E/.exec(output("readelf", "-lW", path)) ?? [];
+    /LOAD +(0x\w+) +(0x\w+) +0x\w+ +0x\w+ +0x\w+ +R E/.exec(output("readelf", "-lW", path)) ??
+      [];
   const base = Number(address) - Number(offset);
   const types = new DataTypes(openResolver(), {
     read: (_, start, size) =>
@@ -196,7 +202,9 @@ async function compareLines(
     const [, name = "", number = ""] = /([^/]*):(\d+)/.exec(lines[i] ?? "") ?? [];
     if (name !== file) continue;
     const text = insns[i]?.text ?? "";
-    const touches = /[(]%|[(],|%[fg]s:/.test(text) && !/\b(lea|nop|data16)/.test(text);
+    const touches = isArm
+      ? /\[(?!sp|x29)/.test(text)
+      : /[(]%|[(],|%[fg]s:/.test(text) && !/\b(lea|nop|data16)/.test(text);
     if (touches && !/^(push|pop|ret|leave|call)/.test(text)) {
       accesses++;
       if ("type" in access) known++;
@@ -224,6 +232,12 @@ function textOf(access: DataAccess): string | undefined {
   return `${name}.${fieldAt(type, offset)}`;
 }
 
+/** Flags of clang for AArch64 without a C library. */
+const ARM = [
+  ...["--target=aarch64-linux-gnu", "-ffreestanding", "-nostdlib", "-static", "-fuse-ld=lld"],
+  ...["-Wl,--unresolved-symbols=ignore-all", "-Wl,-e,main"],
+];
+
 const BUILDS = (compilers: readonly string[]): Build[] =>
   compilers.flatMap((compiler) =>
     ["-O2", "-O1", "-O0"].flatMap((level) =>
@@ -235,9 +249,13 @@ for (
   const [name, source, file, compilers, least] of [
     ["C", C_PROGRAM, "program.c", ["gcc", "clang"], 25],
     ["C++", CPP_PROGRAM, "program.cc", ["g++", "clang++"], 4],
+    ["C for AArch64", C_PROGRAM, "program.c", ["clang"], 25],
+    ["C++ for AArch64", CPP_PROGRAM, "program.cc", ["clang++"], 4],
   ] as const
 ) {
-  const missing = [...compilers, "objdump", "addr2line"].map((one) => notInstalled(one))
+  const isArm = name.endsWith("AArch64");
+  const tools = isArm ? ["ld.lld", "llvm-objdump", "llvm-addr2line"] : ["objdump", "addr2line"];
+  const missing = [...compilers, ...tools].map((one) => notInstalled(one))
     .find((why) => why !== undefined);
   Deno.test({
     name: `types of data: accesses of instructions in ${name} are listed in their lines`,
@@ -245,7 +263,8 @@ for (
     async fn() {
       const met = new Set<string>();
       await inFolder(async (folder) => {
-        for (const build of BUILDS(compilers)) {
+        for (const { compiler, flags } of BUILDS(compilers)) {
+          const build = { compiler, flags: isArm ? [...flags, ...ARM] : flags, isArm };
           const found = await compareLines(source, file, build, folder);
           assert(found.compared >= least, `${build.compiler} ${build.flags}: ${found.compared}`);
           // Without optimization, the compiler's own values in frames have no name.

@@ -17,6 +17,9 @@ const LOST_32 = [0, 1, 2];
 export async function dataDecoder(arch: string | undefined): Promise<DataDecoder | undefined> {
   if (arch === undefined || arch === "x86_64") return await x86(64);
   if (/^i[3-6]86$|^x86$/.test(arch)) return await x86(32);
+  if (/^(?:aarch64|arm64)$/.test(arch)) {
+    return (await import("./arm_data_decoder.ts")).armDataDecoder();
+  }
   return undefined;
 }
 

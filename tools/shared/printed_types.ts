@@ -47,7 +47,7 @@ export async function dataTypesOf(
   const decoder = await dataDecoder(arch);
   if (decoder === undefined) {
     throw new InputError(
-      `${name}: operands of ${arch} are not decoded: types of data are those of x86`,
+      `${name}: operands of ${arch} are not decoded: types of data are those of x86 and AArch64`,
     );
   }
   const code = await objectCode(engine.recorded, files, name);

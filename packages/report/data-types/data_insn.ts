@@ -17,20 +17,28 @@ export interface MemoryOperand {
   readonly isSegment: boolean;
 }
 
-/** Effect of an instruction on registers with addresses. */
+/**
+ * Effect of an instruction on registers with addresses. `of` is the first operand; by default, it is
+ * `to`.
+ */
 export type InsnEffect =
   /** Copies a register. */
   | { readonly kind: "move"; readonly to: number; readonly from: number }
   /** Copies a register on a condition. */
-  | { readonly kind: "choose"; readonly to: number; readonly from: number }
+  | {
+    readonly kind: "choose";
+    readonly to: number;
+    readonly of?: number;
+    readonly from: number;
+  }
   /** Loads a whole register from the memory operand. */
   | { readonly kind: "load"; readonly to: number }
   /** Computes the address of the memory operand. */
   | { readonly kind: "address"; readonly to: number }
   /** Adds a number. */
-  | { readonly kind: "add"; readonly to: number; readonly value: number }
+  | { readonly kind: "add"; readonly to: number; readonly of?: number; readonly value: number }
   /** Adds a register. */
-  | { readonly kind: "sum"; readonly to: number; readonly from: number };
+  | { readonly kind: "sum"; readonly to: number; readonly of?: number; readonly from: number };
 
 /** The properties of an instruction that matter for data types. */
 export interface DataInsn {

@@ -27,7 +27,7 @@ export interface FoundData {
 /** The data to which each register points; `undefined` if unknown. */
 type Registers = readonly (Pointed | undefined)[];
 
-const REGISTERS = 17;
+const REGISTERS = 32;
 const NOTHING: Registers = new Array<Pointed | undefined>(REGISTERS).fill(undefined);
 /** Limit of visits to an instruction. Few are needed, since each visit only removes knowledge. */
 const MOST_VISITS = 256;
@@ -192,7 +192,7 @@ export class RegisterTypes {
       registers[this.#decoder.returned] = this.#returned(insn);
     }
     if (effect === undefined) return registers;
-    const own = before[effect.to];
+    const own = before["of" in effect ? effect.of ?? effect.to : effect.to];
     let value: Pointed | undefined;
     switch (effect.kind) {
       case "move":
