@@ -18,6 +18,6 @@
 export * from "./open.ts";
 export type * from "./profile_question.ts";
 export * from "./recording.ts";
-export * from "./sample_frames.ts";
+export type { Frame } from "./sample_frames.ts";
 export type { ExportFormat } from "@perfdata/export/tree";
 export { type ErrorPlace, PerfDataError, type PerfDataErrorCode } from "@perfdata/format/bytes";

@@ -63,7 +63,7 @@ export interface SymbolsWanted {
 
 /** The work that other threads can share: the argument of {@linkcode OpenOptions.threads}. */
 export interface SharedWork {
-  /** The options of the collector; `undefined` if the counts of {@linkcode Recording.info} are made. */
+  /** The options of the collector; `undefined` for the counts of {@linkcode Recording.info} and `read`. */
   readonly collect: CollectOptions | undefined;
   /** A reader of the recording, which has read its header. */
   readonly reader: PerfDataReader;

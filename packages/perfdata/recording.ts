@@ -14,7 +14,7 @@ import {
 import { PerfDataReader } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
 import type { RecordingInfo, StatOptions, StatReport } from "@perfdata/report/figures";
-import type { EngineOptions } from "@perfdata/session";
+import type { Consumer, Engine, EngineOptions, Workers } from "@perfdata/session";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
 import type { Collected } from "./collect.ts";
@@ -151,12 +151,7 @@ export class Recording implements Disposable {
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
     const { recordingInfo } = await import("@perfdata/report/figures");
-    const workers = await this.#options.threads?.({
-      collect: undefined,
-      reader,
-      isScanned: false,
-      isShared: false,
-    });
+    const workers = await this.#workers(reader);
     const info = await recordingInfo(reader, { ...this.#progressIn(reader), workers });
     this.#isRead();
     return info;
@@ -357,6 +352,46 @@ export class Recording implements Disposable {
     const collected = await collectSamples(reader, collector, reading, this.#host(reader));
     this.#isRead();
     return collected;
+  }
+
+  /**
+   * Reads the recording for consumers of the engine: for tables of one's own.
+   *
+   * @returns The engine, with the places and stacks that the consumers refer to.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assert } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data");
+   * let records = 0;
+   * await recording.read([{ needs: {}, rows: ({ count }) => records += count }]);
+   * assert(records > 0);
+   * ```
+   */
+  async read(
+    consumers: readonly Consumer[],
+    options: Pick<EngineOptions, "filter" | "unwind" | "jit" | "stitchLbr"> = {},
+  ): Promise<Engine> {
+    const reader = await this.#open();
+    const { runEngine } = await import("@perfdata/session");
+    const engine = await runEngine(reader, consumers, {
+      ...options,
+      ...this.#progressIn(reader),
+      workers: await this.#workers(reader),
+      diagnostics: this.#options.diagnostics,
+    });
+    this.#isRead();
+    return engine;
+  }
+
+  /** Other threads for counts that are not of a collector. */
+  async #workers(reader: PerfDataReader): Promise<Workers | undefined> {
+    const { threads } = this.#options;
+    return await threads?.({ collect: undefined, reader, isScanned: false, isShared: false });
   }
 
   #host(reader: PerfDataReader): ReadingHost {

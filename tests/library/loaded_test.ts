@@ -81,3 +81,10 @@ Deno.test("pt: does not load modules for debug information, exports and text of 
   assertEquals([...modules.keys()].filter((name) => RARE_OF_PT.test(name)), []);
   assert(modules.size > 100, "too little was looked at");
 });
+
+Deno.test("header: the front door loads no engine, profile or symbols before the first question", () => {
+  const modules = [...loaded("run/header").keys()];
+  assert(modules.includes("packages/perfdata/recording.ts"));
+  const early = modules.filter((name) => /^packages\/(?!format\/|perfdata\/)/.test(name));
+  assertEquals(early, []);
+});

@@ -1,8 +1,7 @@
 /** Runs `c2c`. */
 import { trustLines } from "@perfdata/report/trust";
-import { type RecordedObjects, runEngine, sampleJobs } from "@perfdata/session";
+import { type RecordedObjects, sampleJobs } from "@perfdata/session";
 import { openSource } from "@perfdata/format/files";
-import { PerfDataReader } from "@perfdata/format/records";
 import {
   cacheLineJson,
   CacheLines,
@@ -15,16 +14,15 @@ import {
   aboutAsync,
   complain,
   complainAll,
-  Complaints,
   InputError,
   oneFile,
   parseWord,
-  Progress,
   writeOut,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "../shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "../shared/symbol_flags.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { whyNoAccesses, whyNothing } from "../shared/nothing.ts";
 import { parseCount, parseJobs, parsePercent } from "../shared/record_flags.ts";
 import { writeTable } from "../shared/styled.ts";
@@ -47,19 +45,17 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const filters = givenFilters(chosen);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`c2c: ${name}`);
-    const source = openSource(name, { interruptible: true });
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const filter = await sampleFilter(chosen, reader);
-    const progress = new Progress("c2c", reader.fileSize);
+    const jobs = parseJobs(value.jobs);
+    const { recording, complaints, progress } = await openRecording("c2c", name, {
+      source: openSource(name, { interruptible: true }),
+      threads: async ({ reader }) => {
+        const threads = await sampleJobs(jobs, reader);
+        if (threads === 1) return undefined;
+        const { lineWorkers } = await import("@perfdata/report/workers");
+        return lineWorkers(name, threads, { by: coalesced, symbols: symbolOptions(flags) });
+      },
+    });
     const counts = new CacheLines(coalesced);
-    const jobs = await sampleJobs(parseJobs(value.jobs), reader);
-    const workers = jobs === 1
-      ? undefined
-      : (await import("@perfdata/report/workers")).lineWorkers(name, jobs, {
-        by: coalesced,
-        symbols: symbolOptions(flags),
-      });
     const resolverFor = (machine: RecordedObjects) =>
       resolverOf(flags, name, {
         machine,
@@ -67,12 +63,9 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
         debugInformation: on.srcline,
         ...symbolOptions(flags),
       });
-    const { recorded } = await runEngine(reader, [counts], {
-      filter,
+    const { recorded } = await recording.read([counts], {
+      filter: await sampleFilter(chosen, recording),
       jit: ({ recorded }) => resolverFor(recorded),
-      workers,
-      progress: progress.add,
-      diagnostics: complaints.take,
     });
     progress.finish();
     if (!counts.hasAccesses) {

@@ -1,22 +1,13 @@
 /** Runs `lock`. */
 import { trustLines } from "@perfdata/report/trust";
-import { type RecordedObjects, runEngine } from "@perfdata/session";
+import type { RecordedObjects } from "@perfdata/session";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
 import { openSource } from "@perfdata/format/files";
-import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
+import { featuresFirst, type PerfDataReader } from "@perfdata/format/records";
 import { jsonLine } from "@perfdata/format/bytes";
 import { lockCallerLines, LockContention, lockThreadLines } from "@perfdata/report/contention";
 import type { SymbolResolver } from "@perfdata/symbols";
-import {
-  aboutAsync,
-  complain,
-  complainAll,
-  Complaints,
-  InputError,
-  oneFile,
-  Progress,
-  writeOut,
-} from "../shared/cli.ts";
+import { aboutAsync, complain, complainAll, InputError, oneFile, writeOut } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import {
   choosesSamples,
@@ -26,6 +17,7 @@ import {
   type SampleFlags,
 } from "../shared/sample_flags.ts";
 import { resolverOf, symbolOptions } from "../shared/symbol_flags.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { whyNothing } from "../shared/nothing.ts";
 import { parseCount } from "../shared/record_flags.ts";
 import { writeTable } from "../shared/styled.ts";
@@ -104,11 +96,8 @@ export async function run(flags: LockFlags): Promise<number> {
   const chosen = filtersOf(flags);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`lock: ${name}`);
     const source = await featuresFirst(openSource(name, { interruptible: true }));
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const filter = await sampleFilter(chosen, reader);
-    const progress = new Progress("lock", reader.fileSize);
+    const { recording, complaints, progress } = await openRecording("lock", name, { source });
     const locks = new LockContention();
     const resolverFor = (machine: RecordedObjects) =>
       resolverOf(flags, name, {
@@ -117,11 +106,9 @@ export async function run(flags: LockFlags): Promise<number> {
         debugInformation: false,
         ...symbolOptions(flags),
       });
-    const { recorded } = await runEngine(reader, [locks], {
-      filter,
+    const { reader, recorded } = await recording.read([locks], {
+      filter: await sampleFilter(chosen, recording),
       jit: ({ recorded }) => resolverFor(recorded),
-      progress: progress.add,
-      diagnostics: complaints.take,
     });
     progress.finish();
     if (!locks.hasEvents) {

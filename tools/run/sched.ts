@@ -1,24 +1,16 @@
 /** Runs `sched`. */
 import { openSource } from "@perfdata/format/files";
-import { featuresFirst, PerfDataReader } from "@perfdata/format/records";
+import { featuresFirst } from "@perfdata/format/records";
 import { jsonLine } from "@perfdata/format/bytes";
 import {
   latencyLines,
   type SchedulerConsumer,
   SchedulerLatency,
 } from "@perfdata/report/contention";
-import { runEngine, undescribedLine } from "@perfdata/session";
-import {
-  aboutAsync,
-  complain,
-  Complaints,
-  oneFile,
-  Progress,
-  UsageError,
-  writeLines,
-  writeOut,
-} from "../shared/cli.ts";
+import { undescribedLine } from "@perfdata/session";
+import { aboutAsync, complain, oneFile, UsageError, writeLines, writeOut } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { writeRow } from "../shared/styled.ts";
 import type { FLAGS } from "../sched.ts";
 
@@ -176,17 +168,11 @@ export async function run(flags: SchedFlags): Promise<number> {
   const { shown, files } = viewOf(flags);
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`sched: ${name}`);
-    const reader = await PerfDataReader.open(await featuresFirst(openSource(name)), {
-      diagnostics: complaints.take,
-    });
-    const progress = new Progress("sched", reader.fileSize);
+    const source = await featuresFirst(openSource(name));
+    const { recording, complaints, progress } = await openRecording("sched", name, { source });
     const latency = new SchedulerLatency();
     const { view, flush, end } = await printer(shown, latency, flags.on);
-    await runEngine(reader, [view, { needs: {}, rows: flush, finish: flush }], {
-      progress: progress.add,
-      diagnostics: complaints.take,
-    });
+    await recording.read([view, { needs: {}, rows: flush, finish: flush }]);
     progress.finish();
     complaints.finish();
     const undescribed = undescribedLine(view.undescribed);
