@@ -74,8 +74,6 @@ export {
   type ImportOptions,
   importProfile,
 } from "./importing/import_profile.ts";
-export { LiveCollector } from "./live/live_collector.ts";
-export { LIVE_LIMITS, type LiveLimits, LiveProfile } from "./live/live_profile.ts";
 export {
   CodeNames,
   functionAt,

@@ -2,14 +2,8 @@
 import { type ByteSource, PerfDataError, type StreamSource } from "@perfdata/format/bytes";
 import { fileSource } from "@perfdata/format/files";
 import { open } from "@perfdata/perfdata";
-import {
-  filterProfile,
-  joinPmus,
-  LiveCollector,
-  LiveProfile,
-  type Profile,
-  type ProfileWeight,
-} from "@perfdata/profile";
+import { filterProfile, joinPmus, type Profile, type ProfileWeight } from "@perfdata/profile";
+import { LiveCollector, LiveProfile } from "@perfdata/profile/workers";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { LiveState } from "../../view/worker/protocol.ts";
 import { complain, Complaints, InputError } from "./cli.ts";

@@ -1,4 +1,4 @@
-import type { PerfEvent, RecordBatch } from "@perfdata/format/records";
+import { CGROUP, layoutOf, type PerfEvent, type RecordBatch } from "@perfdata/format/records";
 import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import {
   PERF_RECORD_CGROUP,
@@ -30,7 +30,6 @@ import {
 import { NodeTable } from "../columns/node_table.ts";
 import { isTimeWeight, type ProfileWeight } from "../columns/profile.ts";
 import { AccessSamples } from "./access_samples.ts";
-import { addCgroup } from "./cgroup_paths.ts";
 import {
   type CollectedPart,
   type CollectedSwitch,
@@ -44,6 +43,10 @@ import { type DetailColumn, SampleDetails } from "./sample_details.ts";
 import { TimedRows } from "./timed_rows.ts";
 
 export type * from "./collect_options.ts";
+
+/** Offsets of the fields of a CGROUP record. */
+const { id: CGROUP_ID, path: CGROUP_PATH } = layoutOf(CGROUP);
+const DECODER = new TextDecoder();
 
 /** The event of the contexts of context switches, which belong to no event. */
 const SWITCH = -1;
@@ -609,4 +612,18 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       preempted: (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) !== 0,
     });
   }
+}
+
+/** Adds the path of a CGROUP record to paths by id; the first record of an id counts. */
+function addCgroup(
+  paths: Map<bigint, string>,
+  record: Uint8Array<ArrayBuffer>,
+  littleEndian: boolean,
+): void {
+  const view = new DataView(record.buffer, record.byteOffset, record.length);
+  const id = view.getBigUint64(CGROUP_ID, littleEndian);
+  if (paths.has(id)) return;
+  const text = record.subarray(CGROUP_PATH);
+  const length = text.indexOf(0);
+  paths.set(id, DECODER.decode(text.subarray(0, length < 0 ? undefined : length)));
 }

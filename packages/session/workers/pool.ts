@@ -1,6 +1,5 @@
 import { nextTurn, OutOfMemory, settleable } from "@perfdata/format/bytes";
 import type { ThreadError, ThreadMessage, WorkerThread } from "./thread.ts";
-import { buffersOf } from "./buffers.ts";
 
 /** Message to a thread: first the task, then orders, then the end. */
 export type PoolMessage<Task, Order> = { readonly task: Task } | { readonly order: Order } | "end";
@@ -308,4 +307,19 @@ interface PoolThread<Order, Totals> {
 
 function isDone({ hadOrder, isEnded }: PoolThread<unknown, unknown>): boolean {
   return isEnded || !hadOrder;
+}
+
+/** Finds the buffers of all columns in a value, to transfer them to another thread without copying. */
+function buffersOf(
+  value: unknown,
+  found: Set<ArrayBuffer> = new Set(),
+): Set<ArrayBuffer> {
+  if (ArrayBuffer.isView(value)) {
+    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
+  } else if (typeof value === "object" && value !== null && !(value instanceof Map)) {
+    for (const member of Object.values(value)) {
+      if (typeof member === "object") buffersOf(member, found);
+    }
+  }
+  return found;
 }
