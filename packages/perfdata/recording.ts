@@ -301,7 +301,8 @@ export class Recording implements Disposable {
 
   /**
    * The profile that a question asks for, with the facts about its samples: the trust in names,
-   * unwound stacks, totals. Not kept for later calls.
+   * unwound stacks, totals. Not kept for later calls. If times are missing because no context switches
+   * were recorded, `missingSwitches` of `@perfdata/session` says so, from the collector.
    *
    * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
    * missing.

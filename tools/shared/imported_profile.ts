@@ -6,7 +6,7 @@ import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { type ReadProfile } from "./open_profile.ts";
 import { openRecording } from "./open_recording.ts";
-import { nameFilters, parseNumbers } from "./sample_flags.ts";
+import { nameFilters, numberFilters } from "./sample_flags.ts";
 
 type ImportFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 
@@ -38,17 +38,14 @@ export async function readImportedProfile(
 export async function importedProfile(
   tool: string,
   name: string,
-  { value }: ImportFlags,
+  flags: ImportFlags,
   { timed, input: { source } }: ImportOptions,
 ): Promise<Profile> {
-  if (value.time !== undefined) {
+  if (flags.value.time !== undefined) {
     throw new UsageError("--time is for recordings, not for profiles of other tools");
   }
-  const numbers = (flag: "pid" | "tid" | "cpu") =>
-    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
   const { recording, progress } = await openRecording(tool, name, { source });
-  const filter = { pids: numbers("pid"), tids: numbers("tid"), cpus: numbers("cpu") };
-  const profile = await recording.profile({ timed, filter });
+  const profile = await recording.profile({ timed, filter: numberFilters(flags) });
   progress.finish();
   return profile;
 }

@@ -6,7 +6,7 @@ import { type SAMPLE_FLAGS, SYMBOL_FLAGS } from "./flag_sets.ts";
 import { flagRows, type FlagsOf } from "./flag_table.ts";
 import { type ReadProfile } from "./open_profile.ts";
 import { titleOf } from "./open_recording.ts";
-import { nameFilters, parseNumbers } from "./sample_flags.ts";
+import { nameFilters, numberFilters } from "./sample_flags.ts";
 import { decompress, OpenTables } from "./table_files.ts";
 import { tableFolders } from "./table_folders.ts";
 
@@ -35,9 +35,10 @@ export async function readTablesProfile(
  */
 export async function tablesProfile(
   folder: string,
-  { value }: TablesFlags,
+  flags: TablesFlags,
   options: { readonly timed?: boolean },
 ): Promise<Profile> {
+  const { value } = flags;
   const given: Readonly<Record<string, string | undefined>> = value;
   for (const { flag } of flagRows(SYMBOL_FLAGS)) {
     if (given[flag] === undefined) continue;
@@ -48,9 +49,7 @@ export async function tablesProfile(
   if (value.time !== undefined) {
     throw new UsageError("--time is not for tables; perfdata sql chooses rows by ts");
   }
-  const numbers = (flag: "pid" | "tid" | "cpu") =>
-    value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
-  const filter = { pids: numbers("pid"), tids: numbers("tid"), cpus: numbers("cpu") };
+  const filter = numberFilters(flags);
   const isFiltered = Object.values(filter).some((numbers) => numbers !== undefined);
   if (isFiltered && tableFolders(folder).includes("weights")) {
     throw new UsageError("weights have no processes, threads and CPUs to choose by");

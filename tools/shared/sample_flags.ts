@@ -50,17 +50,24 @@ export function nameFilters({ value }: SampleFlags): NameFilters {
   return { comm: test("comm"), dso: test("dso"), symbol: test("symbol") };
 }
 
-/** The filters by thread, CPU and time, for `runEngine`. */
-export async function sampleFilter(
+/** The filters by process, thread and CPU. */
+export function numberFilters(
   { value }: SampleFlags,
-  of: PerfDataReader | Recording,
-): Promise<NonNullable<EngineOptions["filter"]>> {
+): Pick<NonNullable<EngineOptions["filter"]>, "pids" | "tids" | "cpus"> {
   const numbers = (flag: "pid" | "tid" | "cpu") =>
     value[flag] === undefined ? undefined : parseNumbers(flag, value[flag]);
-  const [pids, tids, cpus] = [numbers("pid"), numbers("tid"), numbers("cpu")];
-  const range = value.time === undefined ? undefined : parseTime(value.time);
-  const time = range && await resolveTime(range, () => sampleSpan(of));
-  return { pids, tids, cpus, time };
+  return { pids: numbers("pid"), tids: numbers("tid"), cpus: numbers("cpu") };
+}
+
+/** The filters by thread, CPU and time, for `runEngine`. */
+export async function sampleFilter(
+  flags: SampleFlags,
+  of: PerfDataReader | Recording,
+): Promise<NonNullable<EngineOptions["filter"]>> {
+  const filters = numberFilters(flags);
+  const { time } = flags.value;
+  const range = time === undefined ? undefined : parseTime(time);
+  return { ...filters, time: range && await resolveTime(range, () => sampleSpan(of)) };
 }
 
 /** The values of the filter flags. */
