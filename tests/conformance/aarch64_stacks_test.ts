@@ -1,5 +1,7 @@
-/** Unwound stacks of AArch64, compared with gdb. */
+/** Stacks and registers of AArch64, compared with gdb and perf. */
 import { assertEquals } from "@std/assert";
+import { skipped } from "../support/ignored.ts";
+import { perfText } from "../support/perf.ts";
 import { tool } from "../support/tool.ts";
 
 Deno.test("script: stacks of AArch64 with signed return addresses, leaf functions and a signal handler are those of gdb", async () => {
@@ -17,4 +19,15 @@ Deno.test("script: stacks of AArch64 with signed return addresses, leaf function
   assertEquals(found, expected);
   // A function that a signal interrupted is in the stack, though it has no frame on it.
   assertEquals(expected.filter((frames) => frames.join().includes("restore,faults")).length, 6);
+});
+
+Deno.test("script: registers of AArch64 have the names of perf", async (t) => {
+  const path = "fixtures/aarch64/stacks.perf.data";
+  const { out } = await tool("script", ["-F", "tid,time,uregs", path]);
+  const names = [...(out.split("\n")[0] ?? "").matchAll(/ ([a-z]\w*):0x/g)].map(([, name]) => name);
+  const all = Array.from({ length: 30 }, (_, i) => `x${i}`);
+  assertEquals(names, [...all, "lr", "sp", "pc"]);
+  const theirs = await perfText(["script", "-F", "tid,time,uregs"], path);
+  if (theirs === undefined) return await skipped(t, "perf is not installed");
+  assertEquals(out, theirs.stdout);
 });

@@ -23,7 +23,7 @@ import {
   PERF_SAMPLE_TRANSACTION,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-  registerName,
+  perfRegisterName,
 } from "@perfdata/format/constants";
 import {
   DECIMAL4,
@@ -68,10 +68,7 @@ function registers(kind: string, mask: bigint, arch: string | undefined): Regist
   const lines: Piece[] = [];
   for (let bit = 0; bit < 64; bit++) {
     if (!(mask >> BigInt(bit) & 1n)) continue;
-    // Without an architecture in the file, perf assumes the machine that it runs on.
-    const name = registerName(arch ?? "x86_64", bit).replace("_hi", "");
-    const shown = name.startsWith("reg") ? "unknown" : name;
-    lines.push(piece(`.... ${shown.padEnd(5)} 0x`));
+    lines.push(piece(`.... ${perfRegisterName(arch, bit).padEnd(5)} 0x`));
   }
   return { head: piece(`... ${kind} regs: mask 0x${mask.toString(16)} ABI `), lines };
 }

@@ -4,7 +4,7 @@ import {
   PERF_BRANCH_TYPE_NAMES,
   PERF_EVENT_HEADER_SIZE,
   PERF_SAMPLE_WEIGHT_STRUCT,
-  registerName,
+  perfRegisterName,
 } from "@perfdata/format/constants";
 import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import { addressFromHalves } from "@perfdata/symbols/resolver";
@@ -64,9 +64,7 @@ export class ScriptExtras {
     const names = (mask: bigint) => {
       const all: string[] = [];
       for (let bit = 0; mask >> BigInt(bit) !== 0n; bit++) {
-        if ((mask >> BigInt(bit) & 1n) !== 0n) {
-          all.push(registerName(machine.arch, bit).toUpperCase());
-        }
+        if ((mask >> BigInt(bit) & 1n) !== 0n) all.push(perfRegisterName(machine.arch, bit));
       }
       return all;
     };

@@ -203,4 +203,4 @@ export {
   NO_DATA_SOURCE,
   pageSizeText,
 } from "../sample/data_source.ts";
-export { registerName } from "../sample/registers.ts";
+export { perfRegisterName, registerName } from "../sample/registers.ts";

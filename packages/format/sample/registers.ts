@@ -60,3 +60,12 @@ export function registerName(arch: string | undefined, bit: number): string {
     : undefined;
   return name ?? `reg${bit}`;
 }
+
+/**
+ * Name of a register as perf prints it: both words of an XMM register have one name. Without an
+ * architecture in the file, perf assumes the machine that it runs on.
+ */
+export function perfRegisterName(arch: string | undefined, bit: number): string {
+  const name = registerName(arch ?? "x86_64", bit).replace("_hi", "");
+  return name.startsWith("reg") ? "unknown" : name;
+}
