@@ -16,7 +16,6 @@ import {
 } from "./shared/flag_sets.ts";
 import type { FlagName, FlagRule, Help } from "./shared/flag_table.ts";
 
-/** Keys of samples. */
 const SAMPLE_KEYS =
   "comm,dso,sym,srcline,srcfile,pid,tid,cpu,phys_daddr,local_weight,local_ins_lat," +
   "local_retire_lat,data_page_size,code_page_size,cgroup,transaction,addr,socket,time," +

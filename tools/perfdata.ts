@@ -9,7 +9,6 @@ import { type Described, helpText } from "./shared/flag_table.ts";
 
 /** Permissions of a command besides reading files. `perfdata` drops all others. */
 export type Need =
-  /** Write files. */
   | "write"
   /** Read symbols: caches that the environment names, and /proc by way of `cat`. */
   | "symbols"
@@ -276,7 +275,6 @@ ${groups.join("\n\n")}
   };
 }
 
-/** Finds a command by its name. */
 function entryOf(name: string): Entry {
   const found = entries.find((entry) => entry.name === name);
   if (found !== undefined) return found;

@@ -334,7 +334,6 @@ async function extractWhileReading(
   }
 }
 
-/** The table of streams for people. */
 function table(
   trace: AuxTrace,
   outputs: readonly { readonly stream: AuxStream; readonly file: string | undefined }[],

@@ -151,7 +151,6 @@ function workersFor(
 /** The result of a view. */
 interface Answer {
   readonly counts: PtCounts;
-  /** The number of rows printed. */
   readonly printed: number;
   /** Remarks that are printed after the rows. */
   readonly notes: readonly string[];

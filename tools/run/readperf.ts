@@ -145,7 +145,6 @@ function writeStat(files: CsvFiles, { types }: Overview): void {
   stat.end();
 }
 
-/** Writes processes with their samples, a row for each event. */
 function writeProcesses(files: CsvFiles, overview: Overview, cells: EventCells): void {
   const head = ["pid", "name", "mmaps", "fork", "exit", "samples", "period", ...cells.head];
   const processes = files.open("processes.csv", head);
@@ -161,7 +160,6 @@ function writeProcesses(files: CsvFiles, overview: Overview, cells: EventCells):
   processes.end();
 }
 
-/** Writes functions with their samples. */
 function writeResults(files: CsvFiles, table: FunctionTable, cells: EventCells): void {
   const head = ["function", "source", "object", "samples", "period", ...cells.head];
   const results = files.open("results.csv", head);

@@ -61,7 +61,6 @@ async function mapView(isJson: boolean): Promise<PrintedView> {
 
 type SchedFlags = FlagsOf<typeof FLAGS>;
 
-/** Parses the operands: a view and the files. */
 function viewOf({ on, operands }: SchedFlags): { shown: View; files: readonly string[] } {
   const [view, ...files] = operands;
   if (view === undefined) {
@@ -146,7 +145,6 @@ function printLatencies(latency: SchedulerLatency, { json, threads }: SchedFlags
   }
 }
 
-/** Creates a view with its output. */
 async function printer(
   shown: View,
   latency: SchedulerLatency,

@@ -133,7 +133,6 @@ function reportNames(
   }
 }
 
-/** Reports how many tracepoint samples have no text. */
 function reportTextless(
   name: string,
   { fields, samples }: ScriptMade["script"],

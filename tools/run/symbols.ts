@@ -41,7 +41,6 @@ import type { FLAGS } from "../symbols.ts";
 
 type SymbolsFlags = FlagsOf<typeof FLAGS>;
 
-/** The addresses of a recording with their symbol resolver. */
 interface Addresses {
   readonly recorded: RecordedAddresses;
   readonly resolver: SymbolResolver;

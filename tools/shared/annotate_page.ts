@@ -21,7 +21,6 @@ import { Sources } from "./source_lines.ts";
 
 /** The inputs of annotated pages. The code is opened for the first page. */
 export interface AnnotatedSource {
-  /** Name of the recording. */
   readonly name: string;
   /** The profile, with the same sample rows as the engine. */
   readonly profile: Profile;

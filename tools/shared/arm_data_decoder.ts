@@ -300,7 +300,6 @@ function single(word: number): Decoded {
   };
 }
 
-/** Data processing with registers. */
 function register(word: number): Decoded {
   const to = bits(word, 0, 5), of = bits(word, 5, 5), from = bits(word, 16, 5);
   const isWide = word >>> 31 === 1;

@@ -151,7 +151,6 @@ async function exportSamples(
 
 type OpenedDwarf = Awaited<ReturnType<typeof openDwarf>>;
 
-/** Generates text from the debug information of a binary. */
 async function* ofDebugInformation(
   binary: string,
   generate: (opened: OpenedDwarf) => Generator<Uint8Array>,
@@ -196,7 +195,6 @@ function* compilerProfile(
   }
 }
 
-/** Generates the coverage of a binary. */
 function* coverage(
   binary: string,
   found: BinaryBranches,

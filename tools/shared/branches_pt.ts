@@ -11,7 +11,6 @@ import { codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
 
 type TraceFlags = Parameters<typeof sampleFilter>[0] & Parameters<typeof resolverOf>[0];
 
-/** A decoded trace. */
 export interface DecodedBranches {
   readonly trace: PtTrace;
   /** Prints what could not be decoded, and returns the exit code. */

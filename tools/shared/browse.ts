@@ -26,7 +26,6 @@ export interface Shown {
   readonly engine: ViewEngine;
 }
 
-/** Options of {@linkcode browse}. */
 export interface BrowseOptions {
   /** The command's name, for messages. */
   readonly tool: string;
@@ -43,7 +42,6 @@ export interface BrowseOptions {
   readonly live?: { readonly recording: LiveRecording; readonly version: number } | undefined;
 }
 
-/** Creates the engine of a profile, with the transforms of the flags. */
 export function engineOf(profile: Profile, flags: BrowserFlags): ViewEngine {
   const tests = wantedTransforms(flags).flatMap(({ text, test }) =>
     test === undefined ? [] : [[text, test]] as const

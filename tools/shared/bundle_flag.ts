@@ -27,7 +27,6 @@ export async function bundledSymbols(
   }
 }
 
-/** Reports addresses that the bundle has no name for. */
 export function reportUnnamed(
   tool: string,
   path: string,

@@ -366,7 +366,6 @@ export function readyOutput(
   if (path !== undefined && path !== "-") openOutput(path, force).close();
 }
 
-/** Writes a file atomically. */
 export function writeOutput(path: string, bytes: Uint8Array | string, force: boolean): void {
   using file = openOutput(path, force);
   file.write(typeof bytes === "string" ? encoder.encode(bytes) : bytes);

@@ -23,7 +23,6 @@ export interface CodeToBundle {
   readonly flags: Flags<never, "symfs" | "vmlinux">;
   /** The folder of source files: `""` for their own paths, `undefined` to omit source text. */
   readonly source: string | undefined;
-  /** The sampled addresses. */
   readonly recorded: RecordedAddresses;
   readonly resolver: SymbolResolver;
 }
@@ -90,7 +89,6 @@ async function addTrace(
   if (loss !== undefined) complain(`symbols: ${name}: ${loss}`);
 }
 
-/** Adds source text. */
 function addSources(
   name: string,
   folder: string,

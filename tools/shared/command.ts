@@ -54,7 +54,6 @@ export interface Command {
    * commas may always be repeated.
    */
   readonly repeated?: Readonly<Partial<Record<string, string>>>;
-  /** Subcommands. */
   readonly verbs?: readonly string[];
   /** Parses the command line, does the job and returns the exit code. */
   run(args: readonly string[]): number | Promise<number>;

@@ -156,7 +156,6 @@ class X86Decoder implements DataDecoder {
     return undefined;
   }
 
-  /** The effect on a register that can hold an address. */
   #effect(): InsnEffect | undefined {
     const { Mnemonic, OpKind } = this.#iced;
     const insn = this.#insn;

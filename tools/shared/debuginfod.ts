@@ -24,9 +24,7 @@ export interface DownloadJob {
 
 /** An object, and the kinds of its files to download. */
 export interface WantedObject {
-  /** The name for messages. */
   readonly name: string;
-  /** The build id in hex. */
   readonly buildId: string;
   readonly kinds: readonly FileKind[];
 }

@@ -7,13 +7,11 @@ import type { OUTPUT_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { spooled } from "@perfdata/format/records";
 
-/** The flags that set the output. */
 type OutputWish = FlagsOf<typeof OUTPUT_FLAGS>;
 
 /** Standard output. */
 const stdoutSink: ByteSink = { write: writeOut };
 
-/** The output of a new recording. */
 export interface Target {
   readonly output: RecordingOutput;
   /** Receives raw bytes, in place of `output`. */

@@ -80,7 +80,6 @@ export const WEIGHT_FLAG = {
     and the time that they ran`,
 } as const;
 
-/** Transforms of stacks. */
 export const TRANSFORM_FLAGS = {
   "--drop NAMES": "leave out samples with one of these functions in their stack",
   "--merge NAMES": "leave these functions out: their samples are those of their callers",

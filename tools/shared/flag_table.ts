@@ -34,10 +34,8 @@ type ValueName<K> = K extends `${string}--${infer F} ${string}` ? F : never;
 /** The parsed command line of a flag table. */
 export type FlagsOf<T extends FlagTable> = Flags<OnName<keyof T>, ValueName<keyof T>>;
 
-/** The names of all flags of a table. */
 export type FlagName<T extends FlagTable> = OnName<keyof T> | ValueName<keyof T>;
 
-/** A row of a table. */
 export interface FlagRow {
   /** The letter, without hyphen. */
   readonly short: string | undefined;
@@ -45,11 +43,9 @@ export interface FlagRow {
   readonly flag: string;
   /** The placeholder of the value; `undefined` for a flag without value. */
   readonly value: string | undefined;
-  /** The description. */
   readonly about: string;
 }
 
-/** The rows of a table. */
 export function flagRows(table: FlagTable): FlagRow[] {
   return Object.entries(table).map(([key, about]) => {
     const [, short, flag, value] = /^(?:-(\w), )?--([\w-]+)(?: (\S+))?$/.exec(key) ?? [];
@@ -67,7 +63,6 @@ export interface FlagRule<N extends string> {
   readonly flag: N;
   /** Flags that may not be given with it. */
   readonly excludes?: readonly N[];
-  /** Flags of which one has to be given with it. */
   readonly needs?: readonly N[];
   /** The reason, if the flags do not make it obvious. */
   readonly why?: string;
@@ -148,7 +143,6 @@ export function helpText(described: Described): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-/** A flag with its value, as typed. */
 export function flagText({ short, flag, value }: FlagRow): string {
   return `${short === undefined ? "" : `-${short}, `}--${flag}${
     value === undefined ? "" : ` ${value}`

@@ -21,7 +21,6 @@ const BRANCH_SORT = "comm,dso_from,symbol_from,symbol_to,cycles";
 /** Sort keys of `--mem`. */
 const MEM_SORT = "mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked";
 
-/** Whether a flag transforms stacks. */
 export function hasTransforms({ on, value }: FlagsOf<typeof FLAGS>): boolean {
   const { focus, drop, merge, collapse, only } = value;
   return (focus ?? drop ?? merge ?? collapse ?? only) !== undefined || on["collapse-recursion"];

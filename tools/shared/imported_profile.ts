@@ -12,7 +12,6 @@ type ImportFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 
 interface ImportOptions {
   readonly timed?: boolean | undefined;
-  /** The opened profile. */
   readonly input: { readonly source: ByteSource };
 }
 

@@ -3,7 +3,6 @@
 /** The shell that runs commands of the user. */
 export const SHELL = "/bin/sh";
 
-/** Delivers keys. */
 export interface Keyboard {
   /** Whether each key is delivered at once and not shown. */
   setRaw(isRaw: boolean): void;
@@ -13,7 +12,6 @@ export interface Keyboard {
   line(): Promise<void>;
 }
 
-/** The keyboard at standard input. */
 export function stdinKeyboard(): Keyboard {
   const buffer = new Uint8Array(4096);
   const read = async () => {

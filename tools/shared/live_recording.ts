@@ -22,7 +22,6 @@ export interface MadeProfile {
   readonly version: number;
 }
 
-/** Options of a {@linkcode LiveRecording}. */
 export interface LiveOptions {
   /** The command's name, for messages. */
   readonly tool: string;
@@ -81,7 +80,6 @@ export class LiveRecording {
   /** Settled when the stream has ended: whether all of it could be read. */
   readonly done: Promise<boolean>;
 
-  /** Starts to read. */
   constructor(options: LiveOptions) {
     const { tool, name } = options;
     this.#options = options;
@@ -104,7 +102,6 @@ export class LiveRecording {
       : { engine: this.#first.engine, resolver };
   }
 
-  /** The present state. */
   get state(): LiveState {
     return {
       version: this.#made.version + (this.#hasMore ? 1 : 0),

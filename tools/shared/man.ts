@@ -3,7 +3,6 @@ import { type Described, filled, flagRows, flagText, usageLines } from "./flag_t
 
 /** The contents of a manual page. */
 export interface ManPage extends Described {
-  /** The version in the footer. */
   readonly version: string;
   /** Names of other pages. */
   readonly seeAlso: readonly string[];
@@ -42,7 +41,6 @@ export function manPage(page: ManPage): string {
   ].join("\n") + "\n";
 }
 
-/** Paragraphs of a text. A paragraph with columns keeps its lines. */
 function paragraphs(text: string): string[] {
   return text.trim().split(/\n{2,}/).flatMap((block) => {
     const lines = block.split("\n");

@@ -67,7 +67,6 @@ export interface ReadProfile {
   };
 }
 
-/** Options of {@link readProfile}. */
 interface ReadProfileOptions extends ProfileOptions {
   /** Whether to read source lines and inlined calls. */
   readonly debugInformation: boolean;
@@ -222,7 +221,6 @@ async function ptProfileOf(
   return { profile, isWhole: read.isWhole, isPt: true };
 }
 
-/** Whether a file has Intel PT. */
 export async function hasIntelPt(name: string): Promise<boolean> {
   const aux = await import("@perfdata/session/auxtrace");
   const { source, kind } = await openInput(name);

@@ -7,13 +7,10 @@ import { Complaints, Progress } from "./cli.ts";
 /** A recording, with its errors so far. */
 export interface CommandRecording {
   readonly recording: Recording;
-  /** Errors in the recording. */
   readonly complaints: Complaints;
-  /** The progress line. */
   readonly progress: Progress;
 }
 
-/** Options of {@linkcode openRecording}. */
 interface OpenRecordingOptions extends Omit<OpenOptions, "diagnostics"> {
   /** The bytes; by default those of the file. */
   readonly source?: ByteSource;

@@ -19,7 +19,6 @@ import { writeStyled } from "./styled.ts";
 
 /** Inputs of {@link printTypes}. */
 export interface ShownTypes {
-  /** The recording. */
   readonly name: string;
   readonly profile: Profile;
   /** The index of the event. */
@@ -30,7 +29,6 @@ export interface ShownTypes {
   readonly files: Parameters<typeof codeFiles>[1];
   /** The type to print; `undefined` for all. */
   readonly wanted: string | undefined;
-  /** Whether to print JSON. */
   readonly json: boolean;
 }
 

@@ -91,7 +91,6 @@ export interface OpenedPt {
   readonly complaints: Complaints;
 }
 
-/** Options of {@link openPt}. */
 interface OpenHow extends Omit<OpenPtOptions, "diagnostics" | "aux"> {
   /** The bytes, if a part of them has been read. */
   readonly opened?: ByteSource | undefined;
@@ -222,7 +221,6 @@ function reportUnverifiedPlaces(about: string, names: PtNames): void {
 
 /** The inputs of {@link reportLoss}. */
 export interface TraceLoss {
-  /** Counts of the decoding. */
   readonly counts: PtCounts;
   readonly trace: PtTrace;
   /** Names of the places, if they were looked up. */

@@ -54,7 +54,6 @@ export interface PtScriptWish {
   readonly nanoseconds: boolean;
   /** Width of the object column in a call trace, or 0. */
   readonly objectWidth: number;
-  /** Other records to print. */
   readonly shown: ShownRecords | undefined;
 }
 

@@ -177,7 +177,6 @@ export async function eachPtCall(
 /** Formats that show each call as a slice. */
 export type CallFormat = "chrome" | "perfetto";
 
-/** Writes each call as a slice; returns whether all was decoded. */
 export async function writeCallSlices(
   tool: string,
   name: string,

@@ -14,7 +14,6 @@ export class RecordLookUps {
   readonly #flags: RecordFlags;
   readonly #file: string;
   #resolver: Promise<SymbolResolver> | undefined;
-  /** Names of addresses. */
   readonly names: FilePlaceSymbols<Engine>;
 
   /**

@@ -43,7 +43,6 @@ export function parseNumbers(flag: string, text: string): Set<number> {
   return asUsage(() => numberList(text), `--${flag} is `);
 }
 
-/** The filters by command, object and function name. */
 export function nameFilters({ value }: SampleFlags): NameFilters {
   const test = (flag: "comm" | "dso" | "symbol"): NameTest | undefined =>
     value[flag] === undefined ? undefined : parseNames(flag, value[flag]);
@@ -70,13 +69,11 @@ export async function sampleFilter(
   return { ...filters, time: range && await resolveTime(range, () => sampleSpan(of)) };
 }
 
-/** The values of the filter flags. */
 export function givenFilters({ value }: SampleFlags): SampleFlags["value"] {
   const { comm, pid, tid, cpu, time, dso, symbol } = value;
   return { comm, pid, tid, cpu, time, dso, symbol };
 }
 
-/** Whether any filter is given. */
 export function choosesSamples(flags: SampleFlags): boolean {
   return Object.values(givenFilters(flags)).some((value) => value !== undefined);
 }

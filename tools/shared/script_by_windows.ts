@@ -42,7 +42,6 @@ export interface ScriptAbout {
     & typeof PROFILE_FLAGS
     & Record<`--${ShowFlag | "hide-call-graph" | "ns" | "no-inline"}`, string>
   >;
-  /** The sample filter. */
   readonly filter: EngineOptions["filter"];
 }
 
@@ -99,7 +98,6 @@ export async function makeScript(
   );
 }
 
-/** Opens the code of a recording's objects. */
 export async function codeReader(
   { reader: { arch }, recorded }: Engine,
   name: string,

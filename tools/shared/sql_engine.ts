@@ -17,13 +17,11 @@ import { wrapped } from "./wrapped.ts";
 export interface SqlJob {
   /** The directory of the tables. */
   readonly folder: string;
-  /** The tables, with the number of their files. */
   readonly tables: readonly { readonly name: string; readonly files: number }[];
   /** The supported version of the tables. */
   readonly version: number;
   /** The query; without it, queries come from standard input. */
   readonly query: string | undefined;
-  /** The output format. */
   readonly format: "table" | "csv" | "json" | "parquet";
   /** An empty directory for spilled data, and for the file of format `parquet`. */
   readonly scratch: string;
@@ -35,7 +33,6 @@ const RESULT = "result.parquet";
 /** An error whose message is one line. */
 class SqlError extends Error {}
 
-/** Runs a statement of the engine's own. */
 async function run(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
   return await connection.run(sql);
 }

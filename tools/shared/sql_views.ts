@@ -19,7 +19,6 @@ export function tableView(folder: string, name: string, files: number): string {
   return `CREATE VIEW ${name} AS SELECT * FROM read_parquet(${glob}, hive_partitioning = true) ${once}`;
 }
 
-/** A text as an SQL literal. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -22,7 +22,6 @@ export function writeRow(line: string): void {
   writeTable(`${visible(line)}\n`);
 }
 
-/** Colors a table row. */
 export function paintedRow(line: string, mode: ColorMode): string {
   if (HEADING.test(line)) return painted(line, "head", mode);
   const [, bar = "", shares, rest] = SHARES.exec(line) ?? [];

@@ -11,7 +11,6 @@ import { isArchive, notBundle } from "./not_bundle.ts";
 /** The parsed flags that locate symbols. */
 export type SymbolFlags = FlagsOf<typeof SYMBOL_FLAGS>;
 
-/** Converts the flags to options of the resolver. */
 export function symbolOptions({ on, value }: SymbolFlags): OpenResolverOptions {
   const { symbols, symfs, vmlinux, kallsyms, guestmount } = value;
   const { "guest-vmlinux": guestVmlinux, "guest-kallsyms": guestKallsyms } = value;

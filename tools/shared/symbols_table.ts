@@ -11,9 +11,7 @@ import { NewTable, PARQUET } from "./written_tables.ts";
 /** The partition value that SQL engines read as null. */
 const NO_PARTITION = "__HIVE_DEFAULT_PARTITION__";
 
-/** Options of {@link symbolsTable}. */
 export interface TableOptions {
-  /** Flags that locate symbols. */
   readonly flags: SymbolFlags;
   /** The output directory; by default that of the tables. */
   readonly output: string | undefined;

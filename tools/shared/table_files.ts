@@ -4,7 +4,6 @@ import { fileSource } from "@perfdata/format/files";
 import type { TableFile } from "@perfdata/tables";
 import { parquetPaths } from "./table_folders.ts";
 
-/** Decompresses a page. */
 export function decompress(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(zstdDecompressSync(bytes));
 }
@@ -37,7 +36,6 @@ export class OpenTables implements Disposable {
     return files;
   }
 
-  /** Closes all files. */
   [Symbol.dispose](): void {
     for (const source of this.#sources) source[Symbol.dispose]();
   }

@@ -11,7 +11,6 @@ type TransformFlags = Pick<FlagsOf<typeof TRANSFORM_FLAGS>, "on" | "value"> & {
   readonly value: { readonly focus?: string | undefined };
 };
 
-/** A transform of a flag. */
 export interface Wanted {
   readonly flag: string;
   readonly text: string;

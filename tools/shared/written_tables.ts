@@ -34,13 +34,10 @@ export interface TablesJob {
   /** The command's name, for messages. */
   readonly tool: string;
   readonly name: string;
-  /** The directory; each table has a folder in it. */
   readonly folder: string;
-  /** The file format. */
   readonly format: TableFormat;
   /** Directories between the table's folder and the file: `date`, or `key=value`. */
   readonly partition: readonly string[];
-  /** Whether frames get names. */
   readonly names: boolean;
   /** Whether files may be replaced. */
   readonly force: boolean;
@@ -50,7 +47,6 @@ export interface TablesJob {
   readonly ptCalls?: boolean;
   /** Flags that locate symbols and filter samples. */
   readonly flags: SymbolFlags & SampleFlags & Flags<"stitch-lbr", never>;
-  /** Sample rows in a row group. */
   readonly groupRows?: number | undefined;
   /** Not 0 if the process is about to end: workers then neither create nor commit files. */
   readonly ended?: Int32Array;
@@ -58,7 +54,6 @@ export interface TablesJob {
 
 /** The result of writing. */
 export interface TablesDone {
-  /** The number of samples. */
   readonly samples: number;
   /** The size of all files. */
   readonly bytes: number;
@@ -77,7 +72,6 @@ interface TableWriter {
   readonly extension: string;
   /** Sample rows in a row group; by default as the tables define. */
   readonly groupRows?: number;
-  /** Starts a file. */
   begin(sink: ByteSink, table: Table): TableRows;
 }
 
@@ -107,7 +101,6 @@ const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** A table file that is not committed yet. */
 export class NewTable implements Disposable {
-  /** Receives the rows. */
   readonly rows: TableRows;
   readonly #path: string;
   readonly #file: NewFile;
@@ -226,7 +219,6 @@ async function writeCalls(
   return isWhole;
 }
 
-/** The directories of a partition. */
 function partsOf(partition: readonly string[], { date = "unknown" }: RecordingKey): string[] {
   return partition.map((part) => part === "date" ? `date=${date}` : part);
 }

@@ -37,7 +37,6 @@ const TITLES: Readonly<Record<ViewName, string>> = {
   pt: "Intel PT",
 };
 
-/** The page. */
 export function App(
   { store, takesFiles }: { readonly store: Store; readonly takesFiles: boolean },
 ): JSX.Element {
@@ -178,12 +177,10 @@ function useKeys(
   }, [views.join()]);
 }
 
-/** The tabs of the views. */
 function Views(
   { store, views, view }: {
     readonly store: Store;
     readonly views: readonly ViewName[];
-    /** The current view. */
     readonly view: ViewName;
   },
 ): JSX.Element {
@@ -207,7 +204,6 @@ function Views(
   );
 }
 
-/** The search box for functions. */
 function SearchBox(
   { store, input }: { readonly store: Store; readonly input: RefObject<HTMLInputElement> },
 ): JSX.Element {
@@ -376,7 +372,6 @@ function Main(
   );
 }
 
-/** A view of the profile. */
 function ProfileView(
   { view, ...props }: ProfileViewProps & { readonly view: ViewName },
 ): JSX.Element | null {

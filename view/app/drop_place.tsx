@@ -31,7 +31,6 @@ export function useDrop(store: Store, takesFiles: boolean): boolean {
   return isOver;
 }
 
-/** A button that chooses files. */
 export function FileChoice(
   { store, text = "Choose files" }: { readonly store: Store; readonly text?: string },
 ): JSX.Element {

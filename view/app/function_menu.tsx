@@ -162,6 +162,5 @@ export function FunctionMenu(
   );
 }
 
-/** The keys of the menu, for the list of keys. */
 export const FUNCTION_KEYS: readonly (readonly [string, string])[] = ENTRIES
   .map(({ key = "", text }) => [key, text]);

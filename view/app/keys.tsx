@@ -23,10 +23,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["right click, Menu key", "what can be done with a function; in graphs, lists and trees also:"],
 ];
 
-/** The list of keys. */
 export function Keys(
   { views, close }: {
-    /** Key and title of each view. */
     readonly views: readonly (readonly [string, string])[];
     readonly close: () => void;
   },

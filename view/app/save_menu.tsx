@@ -9,7 +9,6 @@ const FORMATS = [
   ["svg", "picture (SVG flame graph)", "svg"],
 ] as const;
 
-/** The menu that saves the selection. */
 export function SaveMenu({ store }: { readonly store: Store }): JSX.Element | null {
   const { open, shown, state } = store;
   const [text, setText] = useState("");

@@ -133,7 +133,6 @@ interface Chip {
   readonly remove: () => void;
 }
 
-/** Returns the parts of the selection. */
 function chipsOf(store: Store, facts: ProfileFacts): Chip[] {
   const { state } = store;
   const chips: Chip[] = [];
@@ -195,7 +194,6 @@ function EventChoice({ store, facts }: ChoiceProps): JSX.Element | null {
 /** Options of the choice: a weight of samples, or of times of threads. */
 type WeightWord = "period" | "samples" | "latency" | "off-cpu" | "waits" | "wall";
 
-/** The choice of the weight. */
 function WeightChoice(
   { store, facts, hasSwitches }: ChoiceProps & {
     /** Whether the recording has context switches, so that times of threads can be counted. */
@@ -259,7 +257,6 @@ interface Choice {
   readonly count: number;
 }
 
-/** Returns processes and threads, by number of samples of an event. */
 function choicesOf(
   facts: ProfileFacts,
   samples: Float64Array,

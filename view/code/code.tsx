@@ -136,7 +136,6 @@ function transformNotes({ store }: ProfileViewProps): readonly string[] {
 /** Properties of a list of lines or instructions. */
 export interface CodeProps extends ProfileViewProps {
   readonly code: CodeAnswer;
-  /** Name of the function. */
   readonly name: string;
   /** The line that is marked in both lists, as `file:line`. */
   readonly place: string;

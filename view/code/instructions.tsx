@@ -91,7 +91,6 @@ function useInsnText({ mode }: CodeAnswer): ((insn: CodeInsn) => string) | undef
   }, [format, mode]);
 }
 
-/** The instructions of a function, with their weights and jumps. */
 export function Instructions(props: CodeProps): JSX.Element {
   const { code, name, place, setPlace } = props;
   const [at, setAt] = useState(-1);

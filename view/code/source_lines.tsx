@@ -51,7 +51,6 @@ function sourceRows(
   return rows;
 }
 
-/** The source files of a function, with the weight of each line. */
 export function SourceLines(props: CodeProps): JSX.Element {
   const { code, open, name, place, setPlace } = props;
   const [at, setAt] = useState(-1);
@@ -142,7 +141,6 @@ function Part(props: CodeProps & { readonly part: number }): JSX.Element {
     : <Share name={name} part={part} all={base} text={text(part)} />;
 }
 
-/** The cells of a call from a line. */
 function CallCells(
   props: CodeProps & {
     readonly call: CodeCount & { readonly name: string; readonly inlined: boolean };

@@ -24,7 +24,6 @@ export type Direction = "down" | "up";
 
 /** Stacks with the weight of the selection. */
 export class CallGraph {
-  /** The stacks. */
   readonly stacks: StackRows;
   /** By row: weight of the samples whose innermost frame it is. */
   readonly self: Float64Array;
@@ -98,7 +97,6 @@ export class CallGraph {
     return groups.all(direction === "down");
   }
 
-  /** Returns the group at a path of functions. */
   at(direction: Direction, path: readonly number[], focus?: number): Group | undefined {
     let groups = this.roots(direction, focus);
     let found: Group | undefined;

@@ -14,7 +14,6 @@ import { byteAt, intAt } from "@perfdata/format/bytes";
 
 /** Properties of a comparison, shown before its results. */
 export interface ComparisonFacts {
-  /** Title of the base. */
   readonly title: string;
   readonly trust: string;
   /** Nanoseconds between its first and last sample. */
@@ -34,7 +33,6 @@ export interface ComparisonQuery {
   readonly children: boolean;
 }
 
-/** Compared functions; each row has the number of the function. */
 export interface ComparedFunctions extends Omit<Diff, "rows"> {
   readonly rows: readonly (DiffRow & { readonly fn: number })[];
 }
@@ -118,7 +116,6 @@ export class Comparison {
     };
   }
 
-  /** Lays out the flame graph of one side, with the weights of the other side. */
   flame(shown: Shown, query: FlameQuery, width: Side): ComparedBoxes {
     const now = this.#now.graph(shown).graph;
     const { stacks, weights } = this.#base.graph(this.#ofBase(shown));

@@ -6,7 +6,6 @@ import type { CallGraph, Direction, Group } from "./call_graph.ts";
 export interface FlameBoxes extends PlacedBoxes {
   /** The function, or `NO_STACK`. */
   readonly item: Int32Array;
-  /** Weight. */
   readonly total: Float64Array;
   /** Weight of the function itself; 0 for callers if stacks are walked towards callers. */
   readonly self: Float64Array;

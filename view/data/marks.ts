@@ -56,7 +56,6 @@ export function sortedMarks(
   { by, up, threadName }: {
     readonly by: MarkColumn;
     readonly up: boolean;
-    /** Returns the name of a thread. */
     readonly threadName: (tid: number) => string;
   },
 ): Int32Array {

@@ -18,9 +18,7 @@ export interface Selection {
   readonly to?: number | undefined;
   /** Processes. A sample matches if its process is here or its thread in {@linkcode Selection.tids}. */
   readonly pids?: readonly number[] | undefined;
-  /** Threads. */
   readonly tids?: readonly number[] | undefined;
-  /** CPUs. */
   readonly cpus?: readonly number[] | undefined;
   /** Number of the PMU among those of the event. */
   readonly pmu?: number | undefined;
@@ -28,10 +26,8 @@ export interface Selection {
   readonly objects?: readonly number[] | undefined;
 }
 
-/** Weight of a sample. */
 export type Weight = "period" | "samples";
 
-/** Weights of the selection, by stack. */
 export interface Weights {
   /** By row of the stacks: periods of the samples whose innermost frame it is. */
   readonly period: Float64Array;
@@ -39,7 +35,6 @@ export interface Weights {
   readonly count: Float64Array;
   /** Periods of all samples, including those without a stack. */
   readonly totalPeriod: number;
-  /** Number of all samples. */
   readonly totalCount: number;
   /** Periods of samples without a stack. */
   readonly barePeriod: number;
@@ -108,7 +103,6 @@ export function selectedRows(profile: ViewProfile, selection: Selection): Int32A
   return rows.subarray(0, length);
 }
 
-/** Sums up the weights of the selection. */
 export function weigh(profile: ViewProfile, selection: Selection): Weights {
   const { stack, count, period } = profile.samples;
   const rows = profile.stacks.parent.length;
@@ -144,7 +138,6 @@ export function changedRow({ of, bare }: ChangedStacks, row: number): number {
   return row < 0 ? bare : intAt(of, row);
 }
 
-/** Changes stacks by transforms. */
 export function transformedStacks(
   { stacks, of, bare }: ChangedStacks,
   transforms: readonly StackTransform[],

@@ -9,7 +9,6 @@ export interface Switched {
   readonly cpu: Int32Array;
   /** 1 if the thread left the CPU. */
   readonly out: Uint8Array;
-  /** Whether there are more switches than these. */
   readonly more: boolean;
 }
 

@@ -108,7 +108,6 @@ interface Member {
   readonly name: string;
   sum: number;
   start: number;
-  /** The threads of a process. */
   readonly threads: Map<number, Member>;
 }
 
@@ -339,7 +338,6 @@ function spread(
 export interface TrackSample {
   /** Nanoseconds since the first sample. */
   readonly time: number;
-  /** Name and number of its thread. */
   readonly thread: string;
   /** -1 if it is not known. */
   readonly cpu: number;

@@ -71,7 +71,6 @@ export interface ProfileFacts extends
     | "exactFrom"
   > {
   readonly functions: ViewProfile["functions"];
-  /** Names of processes and threads. */
   readonly names: ThreadNames;
   /** By event: total samples and period. */
   readonly totals: readonly { readonly samples: number; readonly period: number }[];
@@ -103,17 +102,14 @@ export interface TreeRows {
   readonly sum: number;
 }
 
-/** All functions with their weights in the selection. */
 export interface TableRows extends FunctionRows {
   /** Weight of the whole selection. */
   readonly sum: number;
-  /** Number of selected samples. */
   readonly samples: number;
 }
 
 /** The selection, summed up by stack. */
 export interface MadeGraph {
-  /** Key of the query. */
   readonly key: string;
   readonly graph: CallGraph;
   readonly weights: Weights;
@@ -122,7 +118,6 @@ export interface MadeGraph {
 
 /** A graph whose first row is processes or threads. */
 interface RootedGraph {
-  /** Key of the query. */
   readonly key: string;
   readonly graph: CallGraph;
   readonly rank: ArrayLike<number>;
@@ -130,7 +125,6 @@ interface RootedGraph {
 
 /** Computes the data of all views of a profile. */
 export class ViewEngine {
-  /** The profile. */
   readonly profile: ViewProfile;
   /** The profile with a function for each object, to which code of it can collapse. */
   readonly whole: ViewProfile;
@@ -221,7 +215,6 @@ export class ViewEngine {
     };
   }
 
-  /** Lays out a flame graph. */
   flame(shown: Shown, query: FlameQuery): FlameBoxes & PmuBoxes {
     const { root = "function", direction } = query;
     const graphOf = (of: Shown) =>
@@ -345,7 +338,6 @@ export class ViewEngine {
     return heat(this.whole, query);
   }
 
-  /** Returns all functions with their weights. */
   table(shown: Shown): TableRows {
     const { graph, weights } = this.graph(shown);
     const rows = functionRows(graph, this.whole.functions.name.length);

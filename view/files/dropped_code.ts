@@ -41,7 +41,6 @@ export function codeServiceOf(
   return new CodeService(profile, view, from);
 }
 
-/** Creates the service of the recording's Intel PT. */
 export function ptServiceOf(dropped: Dropped): PtService {
   return new PtService({
     source: recordingSource(dropped),

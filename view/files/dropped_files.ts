@@ -40,7 +40,6 @@ function fileSource(blob: Blob): SyncSource {
   };
 }
 
-/** Creates a source of the symbol reader for a dropped file. */
 function binarySource(blob: Blob): ClosableSource {
   const reader = new FileReaderSync();
   return {
@@ -65,9 +64,7 @@ function kindOf(name: string, start: Uint8Array): Kind {
 
 /** The dropped files by role, in a form that can be sent to other threads. */
 export interface Dropped {
-  /** The recording. */
   readonly recording: Blob;
-  /** Name of the recording. */
   readonly name: string;
   /** The kind of a profile of another tool, which is shown in place of a recording. */
   readonly imported?: ImportedKind | undefined;
@@ -81,7 +78,6 @@ export interface Dropped {
   }[];
   /** Perf maps, jitdumps and other files, by name. */
   readonly others: readonly { readonly name: string; readonly blob: Blob }[];
-  /** A symbol bundle. */
   readonly bundle: Blob | undefined;
   /** The other recording of a comparison. */
   readonly base?: Pick<Dropped, "name" | "imported"> & { readonly blob: Blob } | undefined;
@@ -210,7 +206,6 @@ function buildIdOf(blob: Blob): string {
   }
 }
 
-/** Creates the source of the recording. */
 export function recordingSource({ recording, parts }: Dropped): RandomAccessSource {
   return parts.length === 0
     ? readAhead(recording)
@@ -244,7 +239,6 @@ export function symbolFiles({ elves, others }: Dropped): SymbolFiles {
 /** Bundles that were opened. */
 const bundles = new WeakMap<Blob, SymbolBundle>();
 
-/** Opens a dropped bundle, once. */
 export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
   if (bundle === undefined) return undefined;
   let opened = bundles.get(bundle);
@@ -255,7 +249,6 @@ export function openBundle({ bundle }: Dropped): SymbolBundle | undefined {
   return opened;
 }
 
-/** Creates the symbol resolver for the dropped files. */
 export function resolverOf(
   dropped: Dropped,
   { recorded }: { readonly recorded: RecordedMachine | undefined },

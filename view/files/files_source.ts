@@ -45,7 +45,6 @@ interface ThreadAbout {
   readonly counts: boolean;
 }
 
-/** Creates the consumer of another thread. */
 function consumerOf({ counts }: ThreadAbout): Consumer & Shareable {
   const collector = new SampleCollector(profileColumns(OPTIONS));
   return counts ? new SharedConsumers([collector, infoCounter().counts]) : collector;
@@ -87,7 +86,6 @@ export function serveSamples(): void {
   });
 }
 
-/** Opens the dropped files. */
 export async function openFiles(
   { files, script, swapped, counts = "period" }: FilesOpening,
 ): Promise<ViewSource> {

@@ -29,7 +29,6 @@ export interface FlameGraphProps {
   readonly note?: (box: number) => string;
   /** By function: whether it is marked. */
   readonly matched: Uint8Array | undefined;
-  /** Text of the search. */
   readonly search: string;
   /** Whether the first row is at the bottom. */
   readonly isUpward: boolean;
@@ -56,7 +55,6 @@ export interface FlameGraphProps {
   readonly onWidth: (width: number) => void;
 }
 
-/** Returns the path of functions to a box, including it. */
 export function pathOf({ parent, item }: FlameBoxes, box: number): number[] {
   const path: number[] = [];
   for (let at = box; at >= 0; at = intAt(parent, at)) path.unshift(intAt(item, at));

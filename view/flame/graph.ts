@@ -87,7 +87,6 @@ export class Graph {
     this.#end();
   }
 
-  /** Shows a scene with the next frame. */
   show(scene: Scene): void {
     const before = this.#scene;
     const { boxes, zoom, isUpward } = scene;

@@ -55,7 +55,6 @@ export function OverviewView(props: ViewProps): JSX.Element {
   );
 }
 
-/** Properties of the recording. */
 function RecordingCard({ open }: ViewProps): JSX.Element {
   const { info, head, facts, index, failed } = open;
   const known = info?.lines ?? head;
@@ -117,7 +116,6 @@ function TrustCard({ open: { info, facts, failed } }: ViewProps): JSX.Element {
   );
 }
 
-/** The functions with the most samples. */
 function TopCard({ store, open }: ViewProps): JSX.Element | null {
   const { facts } = open;
   const { shown } = store;
@@ -159,7 +157,6 @@ function TopCard({ store, open }: ViewProps): JSX.Element | null {
   );
 }
 
-/** The number of records of each type. */
 function RecordsCard({ store, open }: ViewProps): JSX.Element | null {
   const { index, listed } = open;
   if (index === undefined) return null;

@@ -273,7 +273,6 @@ function Histogram(
   { facts, span, shown, show, name, isTall = false }: {
     readonly facts: PtFacts;
     readonly span: Range;
-    /** The visible range. */
     readonly shown?: Range;
     readonly show: (range: Range | undefined) => void;
     readonly name: string;
@@ -374,7 +373,6 @@ interface ListProps extends PtProps {
   readonly window: Range;
 }
 
-/** The decoded part as a list. */
 function Lists(props: ListProps): JSX.Element {
   const { store, part } = props;
   const { list } = store.state;

@@ -36,7 +36,6 @@ export interface CodeLine {
 export interface CodeFile {
   /** Path of the file; empty if unknown. */
   readonly file: string;
-  /** Whether {@linkcode CodeService.text} has its text. */
   readonly hasText: boolean;
   /** The sampled lines, in order. */
   readonly lines: readonly CodeLine[];
@@ -44,7 +43,6 @@ export interface CodeFile {
 
 /** An instruction. */
 export interface CodeInsn extends CodeCount {
-  /** Address in hex. */
   readonly address: string;
   /** Bytes in hex, two digits each. */
   readonly bytes: string;
@@ -135,7 +133,6 @@ const NOTHING: CodeCount = { samples: 0, period: 0 };
 export class CodeService {
   /** The shown profile, with addresses and lines. */
   readonly profile: Profile;
-  /** Reads code. */
   readonly source: CodeSource;
   readonly #view: ViewProfile;
 

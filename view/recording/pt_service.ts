@@ -29,9 +29,7 @@ import type { TimeBoxes } from "../data/time_boxes.ts";
 
 /** Input of {@linkcode PtService}. */
 export interface PtParts {
-  /** The recording. */
   readonly source: RandomAccessSource;
-  /** Source of the code. */
   readonly code: OpenPtOptions["code"];
   readonly resolver: (machine: RecordedMachine | undefined) => Promise<SymbolResolver>;
   /** Creates the formatter of instructions; `undefined` without a disassembler. */
@@ -84,7 +82,6 @@ export interface PtCallRows {
   readonly returned: Uint8Array;
 }
 
-/** A part of a trace, decoded. */
 export interface PtPart {
   /** Bytes of the trace that were decoded. */
   readonly bytes: number;
@@ -121,7 +118,6 @@ export interface PtInsns {
     /** Text of the instruction; empty without a formatter. */
     readonly text: string;
   }[];
-  /** Whether there are more instructions. */
   readonly more: boolean;
   readonly notes: readonly string[];
 }
@@ -331,7 +327,6 @@ export class PtService {
   }
 }
 
-/** Returns the name of a thread at a time. */
 function nameOf({ sideband: { threads } }: PtTrace, tid: number, time: number): string {
   return threads.name(tid, time) ?? threads.name(threads.pid(tid, time), time) ?? "";
 }

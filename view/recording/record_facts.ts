@@ -6,7 +6,6 @@ import {
 } from "@perfdata/format/constants";
 import { dumpRecordName } from "@perfdata/dump";
 
-/** Returns the name of a record type. */
 export function recordTypeName(type: number): string {
   const name = dumpRecordName(type);
   return name === "INVALID" ? USER_RECORD_NAMES[type] ?? `TYPE_${type}` : name;

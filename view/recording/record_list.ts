@@ -48,7 +48,6 @@ export type RecordField = Pick<
   "offset" | "size" | "field" | "depth" | "type" | "value" | "problems"
 >;
 
-/** A record with its fields and bytes. */
 export interface RecordDetail {
   readonly row: RecordRow;
   readonly bytes: Uint8Array;
@@ -56,9 +55,7 @@ export interface RecordDetail {
   readonly fields: readonly RecordField[];
 }
 
-/** Some rows of the list. */
 export interface RecordRows {
-  /** Number of all records that match. */
   readonly count: number;
   readonly rows: readonly RecordRow[];
 }
@@ -66,7 +63,6 @@ export interface RecordRows {
 /** Maximum number of records per request. */
 const MOST_ROWS = 1000;
 
-/** Matching records, by block. */
 interface Matches {
   /** By block: number of matching records before it. */
   readonly before: Float64Array;
@@ -92,7 +88,6 @@ export class RecordList {
     this.#all = matchesOf(blocks.map(() => undefined), blocks);
   }
 
-  /** Returns some of the matching records. */
   async rows(query: RecordQuery, from: number, count: number): Promise<RecordRows> {
     const matches = await this.#matches(query);
     const end = Math.min(matches.count, from + Math.min(count, MOST_ROWS));

@@ -71,7 +71,6 @@ export interface IndexAnswer {
 export interface InfoAnswer {
   /** The lines of the command `info`. */
   readonly lines: readonly string[];
-  /** Advice on better recordings. */
   readonly advice: readonly Advice[];
   /** Errors found in the recording. */
   readonly damage: readonly string[];
@@ -114,7 +113,6 @@ const MARKED: ReadonlySet<number> = new Set([
 interface Opened {
   readonly reader: PerfDataReader;
   readonly index: RecordingIndex;
-  /** Has counted the records other than samples. */
   readonly counter: InfoCounter;
   readonly damage: Damage;
   readonly marks: IndexAnswer["marks"];
@@ -251,13 +249,11 @@ export class RecordingService {
     }
   }
 
-  /** Returns some of the matching records. */
   async records(query: RecordQuery, from: number, count: number): Promise<RecordRows> {
     const { list } = await this.#listed();
     return await list?.rows(query, from, count) ?? { count: 0, rows: [] };
   }
 
-  /** Returns the position of a record in the list. */
   async position(query: RecordQuery, number: number): Promise<number> {
     const { list } = await this.#listed();
     return await list?.position(query, number) ?? 0;

@@ -31,7 +31,6 @@ interface StoredInsn {
 
 /** A piece of a function's code. */
 interface StoredPiece {
-  /** Address in the object. */
   readonly start: number;
   /** Display address, as decimal text. */
   readonly address: string;
@@ -41,10 +40,8 @@ interface StoredPiece {
   readonly missing: string | undefined;
 }
 
-/** The code of a function. */
 interface StoredFunction {
   readonly name: string;
-  /** Number of its object. */
   readonly object: number;
   readonly path: string;
   readonly pieces: readonly StoredPiece[];
@@ -55,7 +52,6 @@ export interface ReportCode {
   readonly functions: readonly StoredFunction[];
   /** Functions and lines of instructions. */
   readonly frames: readonly ReadCode["insns"][number]["frames"][];
-  /** Parts of source files. */
   readonly files: readonly { readonly path: string; readonly parts: readonly SourcePart[] }[];
   /** The functions that are shown, with and without own code. */
   readonly known: Int32Array;
@@ -63,9 +59,7 @@ export interface ReportCode {
   readonly profile: CountedParts;
 }
 
-/** The parts of a profile from which code is counted. */
 interface CountedParts extends Pick<Profile, "frames" | "places" | "stacks" | "files"> {
-  /** By sample: the stack. */
   readonly stack: Int32Array;
 }
 
@@ -293,7 +287,6 @@ export function reportProfile(view: ViewProfile, { profile }: ReportCode): Profi
   };
 }
 
-/** Returns the code inside of a report. */
 export function codeOfReport({ functions, frames, files }: ReportCode): CodeSource {
   return {
     pieces(_, counts) {

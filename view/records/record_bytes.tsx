@@ -23,7 +23,6 @@ export function RecordBytes(
   const [chosen, setChosen] = useState(-1);
   const [scrolled, setScrolled] = useState({ field: -1, line: -1 });
   const marked = hover >= 0 ? hover : chosen;
-  /** By byte: number of its field. */
   const fieldOf = useMemo(() => {
     const of = new Int32Array(bytes.length).fill(-1);
     for (const [number, { offset, size }] of fields.entries()) {
@@ -129,7 +128,6 @@ function FieldCells(
   );
 }
 
-/** Type, number, size and position of the record. */
 function RecordTitle({ number, type, size, offset, event }: RecordDetail["row"]): JSX.Element {
   return (
     <>
@@ -142,7 +140,6 @@ function RecordTitle({ number, type, size, offset, event }: RecordDetail["row"])
   );
 }
 
-/** Details of the marked field. */
 function FieldFacts(
   { field, row }: {
     readonly field: RecordDetail["fields"][number];

@@ -20,11 +20,9 @@ export type ProfileMaker = (
   counts: ProfileWeight,
 ) => Promise<ViewProfile>;
 
-/** Options of the server. */
 export interface ViewServerOptions {
   /** First part of all paths, which cannot be guessed. */
   readonly token: string;
-  /** The page. */
   readonly page: string;
   /** Answers queries about records; `undefined` for a pipe, which is gone. */
   readonly recording: RecordingService | undefined;

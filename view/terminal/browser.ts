@@ -61,7 +61,6 @@ interface Chooser {
   at: number;
 }
 
-/** A menu of keys. */
 interface Menu {
   readonly title: string;
   readonly entries: readonly (readonly [key: string, text: string])[];
@@ -71,9 +70,7 @@ interface Menu {
 interface Prompt {
   readonly label: string;
   text: string;
-  /** Error in the text. */
   error: string;
-  /** Text above the prompt. */
   readonly above?: string;
   changed?(text: string): void;
   entered(text: string): void | Promise<void>;
@@ -93,7 +90,6 @@ interface Pager extends TextPage {
 /** The share of rows that `E` and `e` open, if the user chose no limit, as in perf. */
 const LEAST_OPENED = 0.005;
 
-/** Returns a transform in words. */
 function transformText(transform: string): string {
   return transform.replace(/:$/, "").replace(":", " ");
 }
@@ -215,7 +211,6 @@ export class Browser {
     if (this.#at > 0 && path !== undefined) this.#at = Math.max(0, list.find(path));
   }
 
-  /** The selection and its weighting. */
   get shown(): Shown {
     const { event, weight, inline, to, pids, tids, cpus, objects } = this.state;
     const from = startOf(this.#facts, this.state);
@@ -223,7 +218,6 @@ export class Browser {
     return { event, weight, inline, from, to, pids, tids, cpus, objects, transforms };
   }
 
-  /** Handles a key. */
   async key(key: string): Promise<void> {
     this.#message = "";
     if (key === "ctrl-c") this.isOver = true;
@@ -234,7 +228,6 @@ export class Browser {
     else await this.#listKey(key);
   }
 
-  /** Returns the lines of the screen, one for each row. */
   screen(): Line[] {
     const { rows } = this.size;
     const room = Math.max(1, rows - 4);
@@ -624,7 +617,6 @@ export class Browser {
     };
   }
 
-  /** Moves to the next row whose function matches the search. */
   #nextMatch(step: -1 | 0 | 1): void {
     const { rows } = this.#rows().list;
     const matched = searchNames(this.#facts.functions.name, this.state.search);
@@ -752,7 +744,6 @@ export class Browser {
     this.#set({ objects: [object] });
   }
 
-  /** Returns the weight of each thread of the profile in the selection, ignoring its threads. */
   #threadWeights(): Float64Array {
     const { profile } = this.#engine;
     const selection = { ...this.shown, pids: undefined, tids: undefined };
@@ -948,7 +939,6 @@ export class Browser {
     ]];
   }
 
-  /** Returns the details of the row at the cursor. */
   #detail(): string {
     const isList = this.#pager === undefined && this.#chooser === undefined;
     if (!isList || this.#menu !== undefined) return "";
@@ -967,7 +957,6 @@ export class Browser {
     return 2 * Math.min(row?.depth ?? 0, 12) + 2;
   }
 
-  /** Returns the widths of the columns of names and objects. */
   #widths(): readonly [number, number] {
     const isNarrow = this.size.columns < NARROW;
     const shares = this.#hasStacks ? 16 : 8;

@@ -10,15 +10,12 @@ export interface Row {
   readonly self: number;
   /** Depth below a row of the first level. */
   readonly depth: number;
-  /** Path of functions to the row. */
   readonly path: readonly number[];
-  /** Whether the row can be opened. */
   readonly hasMore: boolean;
   /** Whether the rows below it are shown. */
   isOpen: boolean;
 }
 
-/** Query of a list. */
 export interface ListQuery {
   readonly shown: Shown;
   /** All functions, or the tree of calls. */
@@ -46,7 +43,6 @@ export class RowList {
   rows: Row[];
   /** Weight of the whole selection. */
   readonly sum: number;
-  /** Number of selected samples. */
   readonly samples: number;
   readonly #engine: ViewEngine;
 
@@ -158,7 +154,6 @@ export class RowList {
     return room.left > 0;
   }
 
-  /** Closes all rows. */
   closeAll(): void {
     this.rows = this.rows.filter(({ depth }) => depth === 0);
     for (const row of this.rows) row.isOpen = false;

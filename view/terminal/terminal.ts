@@ -5,7 +5,6 @@ import { paintedLine } from "./lines.ts";
 
 /** A terminal. */
 export interface Terminal {
-  /** Returns the current size. */
   size(): { readonly columns: number; readonly rows: number };
   /** Writes text with escape sequences. */
   write(text: string): void;
@@ -13,7 +12,6 @@ export interface Terminal {
   read(): Promise<Uint8Array | undefined>;
   /** Calls back on a resize; the result stops that. */
   onResize(changed: () => void): () => void;
-  /** Color mode. */
   readonly colors: ColorMode;
 }
 

@@ -29,7 +29,6 @@ export class FakeTerminal implements Terminal {
     this.#typed.push(...keys.map((key) => typeof key === "string" ? encoder.encode(key) : key));
   }
 
-  /** Changes the size. */
   resize(columns: number, rows: number): void {
     this.#size = { columns, rows };
     this.#clear();

@@ -113,7 +113,6 @@ export function HeatMap(props: ProfileViewProps): JSX.Element {
   );
 }
 
-/** Returns the width and height of a cell. */
 function cellSize({ columns, rows }: Heat, width: number, height: number): [number, number] {
   return [
     Math.min(WIDEST, Math.max(0.2, (width - MARGIN - 8) / columns)),

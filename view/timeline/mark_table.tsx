@@ -36,7 +36,6 @@ export function useMarks({ store, open, facts }: ProfileViewProps): ShownMarks |
   }, [marks, only, search]);
 }
 
-/** Returns the color of a kind of marks. */
 export function markColor(name: number): string {
   return THREAD_COLORS[name % THREAD_COLORS.length] as string;
 }
@@ -49,7 +48,6 @@ const COLUMNS: readonly GridColumn<MarkColumn>[] = [
   { name: "text", title: "Fields" },
 ];
 
-/** The selected marks as a table. */
 export function MarkTable(
   props: ProfileViewProps & {
     readonly shown: ShownMarks | undefined;
@@ -132,7 +130,6 @@ export function MarkTable(
   );
 }
 
-/** The choice of the events that are shown, with their numbers. */
 function EventChoice(
   { store, marks: { name, names }, only }: ProfileViewProps & {
     readonly marks: Marks;

@@ -7,7 +7,6 @@ import type { PageColors } from "../ui/page_colors.ts";
 
 /** Colors of user, kernel, JIT and other code, the same as in `flame`; distinguishable by color-blind people. */
 export const LEVEL_COLORS = ["#5aa9dd", "#e0a03a", "#3aa583", "#a6a6a6"] as const;
-/** Names of the levels. */
 export const LEVEL_NAMES = ["user", "kernel", "JIT", "other"] as const;
 
 /** Colors of the threads with the greatest weights in the tracks of CPUs, and of all others. */
@@ -48,7 +47,6 @@ export function drawBins(
   }
 }
 
-/** Returns the largest sum of a bin. */
 export function mostOf(bins: Float64Array, levels: number = LEVELS): number {
   let most = 0;
   for (let bin = 0; bin < bins.length; bin += levels) {
@@ -66,19 +64,15 @@ export function stepOf(span: number, width: number): number {
   return [1, 2, 5, 10].map((by) => by * power).find((step) => step >= least) ?? 10 * power;
 }
 
-/** An axis of times. */
 export interface TimeAxis {
   /** First and last time. */
   readonly span: readonly [number, number];
-  /** Width in pixels. */
   readonly width: number;
-  /** Height in pixels. */
   readonly height: number;
   /** Formats the text of a mark. */
   readonly text: (ns: number, step: number) => string;
 }
 
-/** Draws an axis of times. */
 export function drawAxis(
   context: CanvasRenderingContext2D,
   { span: [from, to], width, height, text }: TimeAxis,

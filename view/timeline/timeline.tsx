@@ -117,7 +117,6 @@ export function TimelineView(props: ProfileViewProps): JSX.Element {
   );
 }
 
-/** The choice between kinds of tracks and the heat map. */
 function KindChoice(
   { store, facts, by, hasHeat }: ProfileViewProps & {
     readonly by: ViewState["by"];
@@ -182,7 +181,6 @@ function SortChoice(
 function ZoomButtons(
   { zoom, range, last, show }: {
     readonly zoom: (by: number) => void;
-    /** The selected range. */
     readonly range: Range | undefined;
     readonly last: number;
     readonly show: (range: Range) => void;

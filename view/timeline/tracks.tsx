@@ -33,7 +33,6 @@ const MOST = 2000;
 /** Minimum and maximum height of a track, and total height that few tracks share, in pixels. */
 const [LOW, HIGH, ROOM] = [34, 120, 360];
 
-/** Kind of tracks. */
 export type Kind = "process" | "thread" | "cpu";
 
 /** Properties of {@linkcode Tracks}. */
@@ -44,7 +43,6 @@ export interface TracksProps extends ProfileViewProps {
   /** The selected range of time. */
   readonly range: Range | undefined;
   readonly brush: Brush;
-  /** Events that are marked. */
   readonly marks?: ShownMarks | undefined;
   /** Time of the mark that is chosen. */
   readonly markedAt?: number | undefined;
@@ -274,12 +272,10 @@ interface Pointed {
 /** Functions of the stack that are shown at the pointer. */
 const POINTED = 8;
 
-/** A tip with the sample at the pointer. */
 function PointedTip(
   props: TracksProps & {
     readonly pointed: Pointed;
     readonly bin: number;
-    /** Marks of the track. */
     readonly marked: readonly number[] | undefined;
   },
 ): JSX.Element | null {
@@ -347,7 +343,6 @@ function marksIn(
   return more > 0 ? [...lines, `${grouped(more)} more events`] : lines;
 }
 
-/** Returns which tracks are selected, and a function that selects them. */
 function chosenTracks({ store }: TracksProps): {
   readonly isChosen: (track: Track) => boolean;
   /** Selects or deselects a track; `more` keeps the other selected ones. */
@@ -409,9 +404,7 @@ interface TrackProps {
   readonly range: Range | undefined;
   /** Ranges with a CPU, if known. */
   readonly ran: Ran | undefined;
-  /** Growth of its Intel PT. */
   readonly traced: readonly PtGrowth[] | undefined;
-  /** All marks. */
   readonly marks: Marks | undefined;
   /** Marks of the track, in order of time. */
   readonly marked: readonly number[] | undefined;
@@ -424,7 +417,6 @@ interface TrackProps {
 
 function TrackLine(
   props: TrackProps & {
-    /** Its weight. */
     readonly text: string;
     readonly isChosen: boolean;
     readonly choose: (more: boolean) => void;

@@ -119,7 +119,6 @@ function useTree({ store, open }: ProfileViewProps, direction: "up" | "down"): S
   };
 }
 
-/** Returns the lines of the expanded tree. */
 function linesOf({ known, opened }: ShownTree): Line[] {
   const lines: Line[] = [];
   const visit = (path: readonly number[]) => {

@@ -14,7 +14,6 @@ export interface ProfileViewProps extends ViewProps {
   readonly facts: ProfileFacts;
 }
 
-/** Returns the unit of the weight. */
 export function unitOf({ store, facts }: ProfileViewProps): "nanoseconds" | "count" {
   const { weight, event } = store.state;
   return weight === "samples" ? "count" : facts.events[event]?.unit ?? "count";
@@ -33,7 +32,6 @@ export function otherEventsText({ totals }: Pick<ProfileFacts, "totals">, event:
   return others === 0 ? "" : `${percent(others, all)} of samples are of other events`;
 }
 
-/** Returns the short name of a function's object. */
 export function objectOf({ functions, objects }: ProfileFacts, fn: number): string {
   return objects[functions.object[fn] ?? -1]?.name ?? "";
 }
@@ -43,7 +41,6 @@ export const NO_STACK_TEXT =
   "neither an address nor callers are known of these samples; of time off the CPU, " +
   "no sample of the thread came before it";
 
-/** Returns the name of a function. */
 export function nameOf({ functions }: ProfileFacts, fn: number): string {
   return functions.name[fn] ?? "[no stack]";
 }
@@ -69,7 +66,6 @@ export function binsOf(
   return Math.max(1, Math.min(room, Math.round((to - from) / least)));
 }
 
-/** Whether a function was inlined into its caller. */
 export function isInlined({ functions }: ProfileFacts, fn: number): boolean {
   return ((functions.kind[fn] ?? 0) & FUNCTION_KIND.INLINED) !== 0;
 }

@@ -6,7 +6,6 @@ export function percent(part: number, all: number): string {
   return `${value.toFixed(value !== 0 && value < 0.1 ? 3 : 2)}%`;
 }
 
-/** Formats a number with digit groups. */
 export function grouped(value: number): string {
   return value.toLocaleString("en-US");
 }
@@ -25,7 +24,6 @@ export function amount(value: number, unit: "nanoseconds" | "count"): string {
   return unit === "count" ? grouped(value) : duration(value);
 }
 
-/** Formats bytes with a unit. */
 export function byteSize(bytes: number): string {
   const units = ["bytes", "KB", "MB", "GB"];
   let unit = 0;

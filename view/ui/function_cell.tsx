@@ -9,7 +9,6 @@ import {
 import { Name } from "./name.tsx";
 import type { ComponentChildren, JSX } from "./preact.ts";
 
-/** The cell of a function in a grid; a click opens the sandwich view. */
 export function FunctionCell(
   { facts, store, fn, pick, children }: ProfileViewProps & {
     readonly fn: number;

@@ -1,8 +1,6 @@
 /** A transform of the chosen function's stacks, in the menus of the page and of the terminal. */
 export interface FunctionTransform {
-  /** The text of its entry. */
   readonly text: string;
-  /** The key in the page. */
   readonly key: string;
   /** The key in the terminal, if the page's key has another meaning there. */
   readonly terminalKey?: string;

@@ -2,7 +2,6 @@ import { percent } from "./format.ts";
 import type { ComponentChildren, JSX } from "./preact.ts";
 import { lineOfKey, VirtualList } from "./virtual_list.tsx";
 
-/** A column of a grid. */
 export interface GridColumn<Name extends string = string> {
   /** Sort key of the column, if it can be sorted. */
   readonly name?: Name;
@@ -19,7 +18,6 @@ export interface GridSort<Name extends string = string> {
   readonly change: (by: Name) => void;
 }
 
-/** A line of a grid. */
 export interface GridLine extends Omit<JSX.HTMLAttributes<HTMLDivElement>, "class" | "role"> {
   readonly class?: string;
   readonly cells: ComponentChildren;

@@ -28,10 +28,8 @@ const VIEW_KEYS = "123456789p";
 /** Measures of a comparison. */
 const MEASURES: readonly DiffMeasure[] = ["total", "samples", "time", "period"];
 
-/** A view. */
 export type ViewName = typeof VIEWS[number];
 
-/** Returns the key that shows a view. */
 export function viewKey(view: ViewName): string {
   return VIEW_KEYS[VIEWS.indexOf(view)] as string;
 }
@@ -59,7 +57,6 @@ export interface ViewState extends Shown {
   readonly callers: boolean;
   /** Whether a comparison shows flame graphs instead of functions. */
   readonly graph: boolean;
-  /** Measure of the comparison. */
   readonly measure: DiffMeasure;
   /** Whether a compared function includes its callees. */
   readonly children: boolean;

@@ -17,7 +17,6 @@ import { FIRST, fromHash, startOf, toHash, type ViewState } from "./state.ts";
 /** The open recording, and the data known of it so far. */
 export interface OpenRecording {
   readonly client: ViewClient;
-  /** Whether its records can be listed. */
   readonly listed: boolean;
   /** Whether there is source or code of its functions. */
   readonly coded: boolean;
@@ -35,13 +34,10 @@ export interface OpenRecording {
   readonly live: LiveState | undefined;
   /** Number of times that the recording grew. */
   readonly generation: number;
-  /** Whether there is another recording to compare with. */
   readonly compared: boolean;
-  /** The comparison, when it is ready. */
   readonly comparison: ComparisonFacts | undefined;
   /** Reason why there is no comparison, although one was requested. */
   readonly comparisonFailed: string | undefined;
-  /** By function: color of its object. */
   readonly colors: readonly string[];
 }
 
@@ -61,7 +57,6 @@ export class Store {
   open: OpenRecording | undefined;
   /** Whether a recording was requested and none of its data has arrived. */
   opening = false;
-  /** The menu that is open. */
   menu: OpenMenu | undefined;
   /** Whether the page stands still while the recording grows. */
   isHalted = false;
@@ -201,7 +196,6 @@ export class Store {
     if (this.canRedo) history.forward();
   }
 
-  /** The selection and its weighting. */
   get shown(): Shown {
     const { event, weight, inline, from, to, pids, tids, cpus, transforms } = this.state;
     const shown = { event, weight, inline, from, to, pids, tids, cpus };
@@ -226,7 +220,6 @@ export class Store {
     this.#changed();
   }
 
-  /** By function: whether its name matches the search. */
   get matched(): Uint8Array | undefined {
     const names = this.open?.facts?.functions.name ?? [];
     const { search } = this.state;
@@ -258,7 +251,6 @@ export class Store {
     this.#changed();
   }
 
-  /** Whether files can be opened. */
   get takesFiles(): boolean {
     return this.#opening === undefined || this.#opening.from === "files";
   }
@@ -270,7 +262,6 @@ export class Store {
     await this.start({ ...opening, swapped: opening.swapped !== true });
   }
 
-  /** Opens a recording, and closes the current one. */
   async start(opening: Opening): Promise<void> {
     // The current recording stays open until the new one is known to be readable.
     const before = this.open;
@@ -386,7 +377,6 @@ export class Store {
   }
 }
 
-/** Returns a color for each object; those with the most functions get distinct colors. */
 export function colorsOf(
   functions: Pick<ProfileFacts["functions"], "name" | "object" | "kind">,
   coloring: "object" | "kind" = "object",

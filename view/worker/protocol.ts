@@ -26,7 +26,6 @@ import type { IndexAnswer, InfoAnswer, SliceQuery } from "../recording/recording
 /** Message in place of the profile after a cancellation. */
 export const CANCELLED = "The samples were not read: that was cancelled.";
 
-/** Progress of an operation. */
 export interface ProgressState {
   /** Description of the operation. */
   readonly what: string;

@@ -42,7 +42,6 @@ export interface ViewSource {
   record(number: number): Promise<RecordDetail | undefined>;
   /** Whether there may be source or instructions of functions. */
   readonly hasCode: boolean;
-  /** Source and instructions of a function. */
   code(fn: number, selection: Selection): Promise<CodeAnswer>;
   /** Known parts of a source file of the profile. */
   sourceText(file: string): Promise<readonly SourcePart[] | undefined>;
