@@ -1,7 +1,7 @@
-import { byteAt, enlarge, floatAt, uintAt } from "@perfdata/format/bytes";
+import { byteAt, enlarge, floatAt, numberAt, uintAt } from "@perfdata/format/bytes";
 import { type Address, addressFromHalves } from "../resolver/address.ts";
 import { STB, STT } from "../elf/elf_constants.ts";
-import { lowerBound } from "./sorted_numbers.ts";
+import { lowerBound, upperBound } from "./sorted_numbers.ts";
 import type { SymbolTable } from "./symbol_table.ts";
 import { type SymbolNameBytes, SymbolTableBuilder } from "./symbol_table_builder.ts";
 import { HEX_DIGITS, HexField } from "./text_lines.ts";
@@ -105,37 +105,50 @@ export function isKallsymsRestricted(bytes: Uint8Array): boolean {
 export function readKallsymsAt(bytes: Uint8Array, addresses: Float64Array): SymbolTable {
   const lines = plainLines(bytes);
   if (lines === undefined) return readKallsyms(bytes).table;
-  const { starts, offsets, count } = lines;
+  const { starts, offsets, runs } = lines;
   const asked = addresses.length;
   // The last and the first symbol between an address and the previous address.
   const last = new Float64Array(asked + 1).fill(-Infinity);
   const first = new Float64Array(asked + 1).fill(Infinity);
-  let at = 0;
-  for (let i = 0; i < count; i++) {
-    const start = floatAt(starts, i);
-    // Usually the position of the previous line, or the next one.
-    while (at < asked && floatAt(addresses, at) < start) at++;
-    if (at > 0 && floatAt(addresses, at - 1) >= start) at = lowerBound(addresses, start);
-    if (start > floatAt(last, at)) last[at] = start;
-    if (start < floatAt(first, at)) first[at] = start;
+  for (let run = 0; run + 1 < runs.length; run++) {
+    const end = numberAt(runs, run + 1);
+    for (let i = numberAt(runs, run), at = 0; i < end;) {
+      // The symbols from here to the next address, or all that are left.
+      const start = floatAt(starts, i);
+      at = lowerBound(addresses, start, at);
+      const next = at === asked ? end : upperBound(starts, floatAt(addresses, at), i, end);
+      if (start < floatAt(first, at)) first[at] = start;
+      const latest = floatAt(starts, next - 1);
+      if (latest > floatAt(last, at)) last[at] = latest;
+      i = next;
+    }
   }
-  const deciding = new Set<number>();
+  const deciding = new Float64Array(2 * asked);
   const before = new Float64Array(asked);
   for (let i = 0, start = -Infinity; i < asked; i++) {
     start = Math.max(start, floatAt(last, i));
     before[i] = start;
-    deciding.add(start);
+    deciding[i] = start;
   }
   for (let i = asked - 1, next = floatAt(first, asked); i >= 0; i--) {
-    deciding.add(next);
+    deciding[asked + i] = next;
     next = Math.min(next, floatAt(first, i));
   }
-  const builder = new KallsymsBuilder(bytes, deciding.size);
+  deciding.sort();
+  const builder = new KallsymsBuilder(bytes, deciding.length);
   const line = new SymbolLine(bytes);
-  for (let i = 0; i < count; i++) {
-    if (!deciding.has(floatAt(starts, i))) continue;
-    line.seek(uintAt(offsets, i));
-    if (line.next()) builder.add(line);
+  for (let run = 0; run + 1 < runs.length; run++) {
+    const end = numberAt(runs, run + 1);
+    for (let i = numberAt(runs, run), at = 0; i < end;) {
+      at = lowerBound(deciding, floatAt(starts, i), at);
+      if (at === deciding.length) break;
+      const wanted = floatAt(deciding, at);
+      i = lowerBound(starts, wanted, i, end);
+      for (; i < end && floatAt(starts, i) === wanted; i++) {
+        line.seek(uintAt(offsets, i));
+        if (line.next()) builder.add(line);
+      }
+    }
   }
   const table = builder.build();
   for (let i = 0; i < asked; i++) {
@@ -152,13 +165,20 @@ export function readKallsymsAt(bytes: Uint8Array, addresses: Float64Array): Symb
 /** Largest computed size of a symbol that does not end at the next symbol. */
 const LONGEST_OVERLAP = 2 * 4096;
 
-/**
- * Starts and line offsets of the used symbols, in text order; `undefined` if a line does not have
- * the kernel's format.
- */
-function plainLines(
-  bytes: Uint8Array,
-): { starts: Float64Array; offsets: Uint32Array; count: number } | undefined {
+/** The used symbols, in text order. */
+interface PlainLines {
+  readonly starts: Float64Array;
+  /** Offsets of the lines in the text. */
+  readonly offsets: Uint32Array;
+  /**
+   * Where each run of ascending starts begins, and at the end the number of symbols. The kernel's
+   * own symbols are one run or two.
+   */
+  readonly runs: readonly number[];
+}
+
+/** The lines of a text; `undefined` if one does not have the kernel's format. */
+function plainLines(bytes: Uint8Array): PlainLines | undefined {
   const { length } = bytes;
   // 16 digits, a space, a letter, a space, a name, a newline.
   const shortest = 20;
@@ -166,6 +186,8 @@ function plainLines(
   let starts = new Float64Array(Math.min(most, (length >> 5) + 16));
   let offsets = new Uint32Array(starts.length);
   let count = 0;
+  const runs: number[] = [];
+  let previous = Infinity;
   for (let at = 0; at < length;) {
     // The last line of a copy may be truncated.
     if (length - at < shortest) return undefined;
@@ -186,14 +208,18 @@ function plainLines(
         starts = enlarge(starts, most);
         offsets = enlarge(offsets, most);
       }
-      starts[count] = (hi | 0) * 4294967296 + lo;
+      const start = (hi | 0) * 4294967296 + lo;
+      if (start < previous) runs.push(count);
+      previous = start;
+      starts[count] = start;
       offsets[count++] = at;
     }
     at += shortest;
     while (at < length && bytes[at] !== NEWLINE) at++;
     at++;
   }
-  return { starts, offsets, count };
+  runs.push(count);
+  return { starts, offsets, runs };
 }
 
 /** Parses eight hex digits. Returns a negative number or NaN for other characters. */

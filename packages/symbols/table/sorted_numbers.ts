@@ -19,3 +19,17 @@ export function lowerBound(
   }
   return low;
 }
+
+/**
+ * Index of the first element of the ascending `sorted[from, to)` that is above `value`, or `to`.
+ */
+export function upperBound(sorted: Float64Array, value: number, from: number, to: number): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (floatAt(sorted, middle) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
