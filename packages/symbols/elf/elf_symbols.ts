@@ -7,7 +7,7 @@ import { EM, ET, SHF, SHN, SHT, STB, STT, STV } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
 import { isMappingSymbol } from "./mapping_symbols.ts";
-import { readPlt, TLS_DESCRIPTORS } from "./plt.ts";
+import { type PltEntry, readPlt, TLS_DESCRIPTORS } from "./plt.ts";
 import { rawSymbolNameLength, type RawSymbols, readRawSymbols } from "./raw_symbols.ts";
 import { sectionAddress } from "./section_address.ts";
 
@@ -80,7 +80,7 @@ export function readElfSymbols(elf: ElfFile, options: ElfSymbolsOptions = {}): E
     malformed += some.malformed;
   }
   if (elf.type !== ET.REL && (addresses === undefined || reachesPlt(runtime, addresses))) {
-    addPlt(builder, runtime, dynsym?.symbols);
+    addPlt(builder, readPlt(runtime, addresses), dynsym?.symbols);
   }
   return { table: builder.build(), malformed };
 }
@@ -203,18 +203,31 @@ function decidingStarts(sections: readonly Candidates[], addresses: Float64Array
     for (const start of last) if (start !== -Infinity) covering.push(start);
   }
   const deciding = distinct(covering);
+  const unsized = distinct(sections.flatMap((section) => unsizedStarts(section, deciding)));
+  if (unsized.length === 0) return deciding;
   for (const { symbols, starts } of sections) {
-    const next = new Float64Array(deciding.length).fill(Infinity);
+    const next = new Float64Array(unsized.length).fill(Infinity);
     for (let i = 1; i < symbols.count; i++) {
       const start = floatAt(starts, i);
       if (start !== start) continue;
-      const after = lowerBound(deciding, start);
-      if (after === 0 || deciding[after] === start) continue;
+      const after = lowerBound(unsized, start);
+      if (after === 0 || unsized[after] === start) continue;
       if (start < floatAt(next, after - 1)) next[after - 1] = start;
     }
     for (const start of next) if (start !== Infinity) covering.push(start);
   }
   return distinct(covering);
+}
+
+/** The starts of symbols without a size, as far as they are in the sorted `deciding`. */
+function unsizedStarts({ symbols, starts }: Candidates, deciding: Float64Array): number[] {
+  const found: number[] = [];
+  for (let i = 1; i < symbols.count; i++) {
+    const start = floatAt(starts, i);
+    if (start !== start || floatAt(symbols.size, i) !== 0) continue;
+    if (deciding[lowerBound(deciding, start)] === start) found.push(start);
+  }
+  return found;
 }
 
 function distinct(numbers: readonly number[]): Float64Array {
@@ -263,11 +276,10 @@ function descriptors(
 
 function addPlt(
   builder: SymbolTableBuilder,
-  elf: ElfFile,
+  stubs: readonly PltEntry[],
   dynsym: RawSymbols | undefined,
 ): void {
   const named = dynsym === undefined ? 0 : builder.addStrings(dynsym.strings, "@plt");
-  const stubs = readPlt(elf);
   // Name the stub of a local IFUNC as objdump does, by the address of its resolver.
   const unnamed = stubs.filter(({ symbol }) => symbol === 0 || symbol === TLS_DESCRIPTORS);
   const names = unnamed.map(({ symbol, addend }) =>

@@ -1,4 +1,6 @@
+import { floatAt } from "@perfdata/format/bytes";
 import type { Address } from "../resolver/address.ts";
+import { lowerBound } from "../table/sorted_numbers.ts";
 import { EM, SHT } from "./elf_constants.ts";
 import { ElfError } from "./elf_error.ts";
 import type { ElfFile, ElfSection } from "./elf_file.ts";
@@ -78,9 +80,10 @@ interface Jump {
  * The code at the end of `.plt` that resolves TLS descriptors is a stub with the symbol
  * {@linkcode TLS_DESCRIPTORS}.
  *
+ * @param addresses sorted; stubs at other addresses may be left out
  * @throws {ElfError} If a section is outside of the file.
  */
-export function readPlt(elf: ElfFile): PltEntry[] {
+export function readPlt(elf: ElfFile, addresses?: Float64Array): PltEntry[] {
   const entries: PltEntry[] = [];
   const relocationSection = elf.section(".rela.plt") ?? elf.section(".rel.plt");
   const plt = elf.section(".plt");
@@ -94,16 +97,17 @@ export function readPlt(elf: ElfFile): PltEntry[] {
   if (plt !== undefined && plt.type !== SHT.NOBITS && elf.machine !== EM.AARCH64) {
     const { header, entry } = pltShape(elf, plt, relocations.length);
     const slotOf = new Map(
-      isX86 ? readJumps(elf, plt).map(({ address, slot }) => [address, slot]) : [],
+      isX86 ? readJumps(elf, plt, addresses).map(({ address, slot }) => [address, slot]) : [],
     );
-    const end = resolver ?? plt.addr + plt.size;
-    let address = plt.addr + header;
-    for (const inOrder of relocations) {
-      if (entry === 0 || address + entry > end) break;
+    const first = plt.addr + header;
+    const fitting = Math.floor(((resolver ?? plt.addr + plt.size) - first) / entry);
+    const count = entry === 0 ? 0 : Math.min(relocations.length, fitting);
+    for (const i of stubNumbers(first, entry, count, addresses)) {
+      const address = first + i * entry;
       const slot = slotOf.get(address);
-      const { symbol, addend } = (slot === undefined ? undefined : bySlot.get(slot)) ?? inOrder;
-      entries.push({ address, size: entry, symbol, addend });
-      address += entry;
+      const found = (slot === undefined ? undefined : bySlot.get(slot)) ?? relocations[i];
+      if (found === undefined) continue;
+      entries.push({ address, size: entry, symbol: found.symbol, addend: found.addend });
     }
   }
   if (isDecoded) {
@@ -111,7 +115,7 @@ export function readPlt(elf: ElfFile): PltEntry[] {
     const stubs = names.flatMap((name) => {
       const section = elf.section(name);
       if (section === undefined || section.type === SHT.NOBITS) return [];
-      return isX86 ? readJumps(elf, section) : readArmJumps(elf, section);
+      return isX86 ? readJumps(elf, section, addresses) : readArmJumps(elf, section);
     });
     const dynamic = elf.section(".rela.dyn") ?? elf.section(".rel.dyn");
     const others = new Set(stubs.map(({ slot }) => slot).filter((slot) => !bySlot.has(slot)));
@@ -155,6 +159,28 @@ function tlsResolver(elf: ElfFile, plt: ElfSection): Address | undefined {
 function wordAt({ is64, littleEndian: le }: ElfFile, data: DataView, at: number): Address {
   if (!is64) return data.getUint32(at, le);
   return data.getInt32(le ? at + 4 : at, le) * 4294967296 + data.getUint32(le ? at : at + 4, le);
+}
+
+/** Size of the longest stub, at any part of which an address may be. */
+const LONGEST_STUB = 32;
+
+/** The numbers of all stubs, or of those at some addresses and before them. */
+function stubNumbers(
+  first: Address,
+  size: number,
+  count: number,
+  addresses: Float64Array | undefined,
+): number[] {
+  if (addresses === undefined) return Array.from({ length: count }, (_, i) => i);
+  const numbers: number[] = [];
+  let next = 0;
+  const end = lowerBound(addresses, first + count * size);
+  for (let k = lowerBound(addresses, first); k < end; k++) {
+    const distance = floatAt(addresses, k) - first;
+    next = Math.max(next, Math.floor((distance - LONGEST_STUB) / size));
+    for (; next * size <= distance; next++) numbers.push(next);
+  }
+  return numbers;
 }
 
 function pltShape(
@@ -209,7 +235,7 @@ function readRelocations(
 }
 
 /** Reads the stubs of `.plt.sec` and `.plt.got`: `[endbr] [bnd] jmp *slot`, of 8 or 16 bytes. */
-function readJumps(elf: ElfFile, section: ElfSection): Jump[] {
+function readJumps(elf: ElfFile, section: ElfSection, addresses?: Float64Array): Jump[] {
   const code = elf.sectionData(section);
   const data = new DataView(code.buffer, code.byteOffset, code.byteLength);
   const gotPlt = elf.section(".got.plt") ?? elf.section(".got");
@@ -220,7 +246,9 @@ function readJumps(elf: ElfFile, section: ElfSection): Jump[] {
     ? 16
     : 8;
   const stubs: Jump[] = [];
-  for (let at = 0; at + size <= code.length; at += size) {
+  const count = Math.floor(code.length / size);
+  for (const number of stubNumbers(section.addr, size, count, addresses)) {
+    const at = number * size;
     for (let i = at; i + 6 <= at + size; i++) {
       // ff 25 disp32: jmp *disp32(%rip) on x86-64, jmp *disp32 on i386; ff a3: jmp *disp32(%ebx)
       if (code[i] !== 0xff || (code[i + 1] !== 0x25 && code[i + 1] !== 0xa3)) continue;
