@@ -21,6 +21,7 @@ read from the files that were mapped, if their build ids are those of the record
     "perfdata pt --calls --function main perf.data | less",
     "perfdata pt --latency malloc perf.data",
     "perfdata pt --insns --tid 4711 --time 12.5,12.6 perf.data",
+    "perfdata pt --replay perf.data",
     "perfdata pt --packets perf.data",
     "perfdata pt --calls --last 10ms perf.data",
     "perfdata flame --pt -o flame.html perf.data",
@@ -36,16 +37,23 @@ export const FLAGS = {
   "--insns": "all instructions, with their text",
   "--events": "power, PTWRITE, interrupts and other events of the trace",
   "--errors": "errors of the decoder, with their reasons",
+  "--replay": `the steps of a thread backwards from the end, in the terminal: instructions, source
+    lines, calls around; ? lists the keys. Without a terminal, the last steps as lines`,
   "--packets": `from packets alone, without code: time by thread and object, and the addresses in
     packets; with --branches and --events, each of them. The default if there is no code at all`,
   "--latency NAME": "how long calls of a function took: a histogram, and the slowest",
   "--source": "with --insns, source file and line",
+  "--at MOMENT": `with --replay, where to begin: end (the default), a time as for --around, the last
+    sample of an event, or a snapshot (snapshot:2)`,
+  "--sources DIR":
+    "with --replay, look for source files there, by all or the last parts of their path",
   "--function NAMES": "only these functions: a,b; with --calls, and what they call",
   "--tid LIST": "only these threads: 12 or 12,14-16",
   "--cpu LIST": "only the buffers of these CPUs",
   "--time RANGE": `only this time: 12.5,13 in seconds of the recording's clock, 1.5s-2s after the
     start of the trace, or 10%-20% of it`,
-  "--last LENGTH": "only the last of the trace: 10ms, 1.5s; the rest is not decoded",
+  "--last LENGTH": `only the last of the trace: 10ms, 1.5s; the rest is not decoded. With --replay
+    and without a terminal, the number of steps (default: 100)`,
   "--around WHAT[±LENGTH]": `only 5ms (or LENGTH) before and after a time (12.5, or 1.5s after the
     start), the last sample of an event (sched:sched_process_exit±1ms), or a snapshot (snapshot:2)`,
   "--limit N": "at most N rows of the table of functions",
@@ -73,6 +81,16 @@ export const tool: Command = command({
       excludes: ["calls", "insns", "errors", "latency", "function"],
       why: "packets alone have no code",
     },
+    {
+      flag: "replay",
+      excludes: [
+        ...["calls", "branches", "insns", "events", "errors", "latency", "packets"] as const,
+        ...["function", "time", "around", "limit"] as const,
+      ],
+      why: "it shows all steps of one thread",
+    },
+    { flag: "at", needs: ["replay"] },
+    { flag: "sources", needs: ["replay"] },
     { flag: "source", needs: ["insns"] },
     {
       flag: "limit",

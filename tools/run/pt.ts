@@ -112,7 +112,7 @@ function questionOf(flags: PtFlags): Question {
   const modes = (["calls", "branches", "insns", "events", "errors"] as const)
     .filter((mode) => on[mode]);
   const lists = modes.filter((mode) => mode !== "calls");
-  const wish = partWish(value);
+  const wish = partWish(on.replay ? { ...value, last: undefined } : value);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
   const limit = parseCount("limit", value.limit);
@@ -324,12 +324,12 @@ export async function run(flags: PtFlags): Promise<number> {
     const guest = namedImages("guest-image", value["guest-image"]);
     const { trace, complaints } = await openPt("pt", name, {
       code: (recorded) => codeOf(recorded, value, imagesOf(value.image, name), guest),
-      consumers: value.around === undefined ? [] : [events],
+      consumers: value.around === undefined && value.at === undefined ? [] : [events],
     });
     const resolver = await resolverOf(flags, name, {
       machine: trace.engine.recorded,
       parameters: false,
-      debugInformation: on.source,
+      debugInformation: on.source || on.replay,
     });
     const names = new PtNames(trace.code, resolver);
     const { note, ...times } = await partOf(wish, name, trace, events);
@@ -347,7 +347,28 @@ export async function run(flags: PtFlags): Promise<number> {
       ...{ trace, names, isShort, isPart, options, progress, lines },
       part: { tids, ...times },
     };
-    const answer = lists.length > 0 ? listed : on.packets ? ofPackets : on.calls ? ofCalls : summed;
+    const replayed = async (): Promise<Answer> =>
+      await (await import("../shared/pt_replay.ts")).replaySteps({
+        ...{
+          trace,
+          names,
+          events,
+          flags,
+          name,
+          tids,
+          wants: ofCpus(cpus),
+          put: (line) => lines.put(line),
+        },
+      });
+    const answer = on.replay
+      ? replayed
+      : lists.length > 0
+      ? listed
+      : on.packets
+      ? ofPackets
+      : on.calls
+      ? ofCalls
+      : summed;
     const { counts, printed, notes } = await answer(question, traced);
     progress.finish();
     lines.flush();

@@ -4,7 +4,7 @@ import { resolveTime } from "@perfdata/session";
 import { viewProfile } from "@perfdata/export/tree";
 import { ViewEngine } from "../../view/data/view_engine.ts";
 import { Browser, type BrowserHost } from "../../view/terminal/browser.ts";
-import { runBrowser, Screen, type Terminal } from "../../view/terminal/terminal.ts";
+import { Screen } from "../../view/terminal/terminal.ts";
 import type { AnnotatedPages, AnnotatedSource } from "./annotate_page.ts";
 import { complain, exists, writeLine, writeOutput } from "./cli.ts";
 import type { BROWSER_FLAGS, PROFILE_FLAGS } from "./flag_sets.ts";
@@ -12,6 +12,7 @@ import type { FlagsOf } from "./flag_table.ts";
 import { type Keyboard, SHELL, stdinKeyboard } from "./keyboard.ts";
 import type { LiveRecording, MadeProfile } from "./live_recording.ts";
 import type { LiveState } from "../../view/worker/protocol.ts";
+import { runOnTerminal, terminalWith } from "./on_terminal.ts";
 import { chosenEvent, type ReadProfile } from "./open_profile.ts";
 import { parsePercent } from "./record_flags.ts";
 import { parseTime } from "./time_flag.ts";
@@ -88,15 +89,6 @@ export async function browse(options: BrowseOptions): Promise<void> {
     sort: options.sort,
   });
   const screen = new Screen(browser, terminalWith(keyboard));
-  const restore = () => {
-    screen.leave();
-    keyboard.setRaw(false);
-  };
-  const ended = () => {
-    restore();
-    Deno.exit(143);
-  };
-  for (const signal of ["SIGTERM", "SIGHUP"] as const) Deno.addSignalListener(signal, ended);
   let version = live?.version ?? 0;
   const grown = live && (async () => {
     const { recording } = live;
@@ -110,14 +102,8 @@ export async function browse(options: BrowseOptions): Promise<void> {
     browser.grow(made && shown.engine, { isOver: state.isOver, status: statusOf(state) });
     return !state.isOver;
   });
-  try {
-    keyboard.setRaw(true);
-    if (live !== undefined) browser.grow(undefined, { isOver: false, status: "live" });
-    await runBrowser(browser, screen.terminal, screen, grown);
-  } finally {
-    restore();
-    for (const signal of ["SIGTERM", "SIGHUP"] as const) Deno.removeSignalListener(signal, ended);
-  }
+  if (live !== undefined) browser.grow(undefined, { isOver: false, status: "live" });
+  await runOnTerminal(browser, screen, keyboard, grown);
 }
 
 /** Shows a recording that is being made; returns the exit code. */
@@ -168,27 +154,6 @@ function statusOf({ isOver, error, quiet }: LiveState): string {
   if (error !== undefined) return `ended: ${error}`;
   if (isOver) return "ended";
   return quiet > 2 * QUIET ? `nothing for ${Math.floor(quiet / 1000)} s` : "live";
-}
-
-function terminalWith(keyboard: Keyboard): Terminal {
-  const encoder = new TextEncoder();
-  return {
-    colors: Deno.noColor ? "attributes" : "colors",
-    size: () => Deno.consoleSize(),
-    write(text) {
-      const bytes = encoder.encode(text);
-      try {
-        for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-      } catch {
-        // The terminal is closed; the next read ends the browser.
-      }
-    },
-    read: () => keyboard.read(),
-    onResize(changed) {
-      Deno.addSignalListener("SIGWINCH", changed);
-      return () => Deno.removeSignalListener("SIGWINCH", changed);
-    },
-  };
 }
 
 /** The number of files that the key `P` writes at most, as in perf. */

@@ -99,7 +99,11 @@ export class EventTimes implements Consumer {
   }
 
   /** The time of the last sample of an event, and the number of its samples. */
-  last(name: string, origin: TimeOrigin): { readonly time: number; readonly count: number } {
+  last(
+    flag: string,
+    name: string,
+    origin: TimeOrigin,
+  ): { readonly time: number; readonly count: number } {
     const { eventNames = [] } = this.#engine ?? {};
     let last: { time: number; count: number } | undefined;
     for (const [number, { count, high, low }] of this.#found) {
@@ -114,11 +118,53 @@ export class EventTimes implements Consumer {
     if (last !== undefined) return last;
     const names = [...this.#found.keys()].map((number) => eventNames[number]);
     throw new InputError(
-      `--around ${name}: no sample of such an event; ${
+      `--${flag} ${name}: no sample of such an event; ${
         names.length === 0 ? "there are none" : `there are ${names.join(", ")}`
       }`,
     );
   }
+}
+
+/** A recording in which {@link momentOf} looks up a moment. */
+export interface MomentSource {
+  readonly name: string;
+  readonly trace: PtTrace;
+  readonly events: EventTimes;
+  /** First and last time of the trace in ns. */
+  readonly span: readonly [number, number];
+}
+
+/**
+ * The time of a moment in ns: a time, the last sample of an event, or a snapshot; and a remark about
+ * it.
+ */
+export async function momentOf(
+  flag: string,
+  what: string,
+  { name, trace: { aux, clock }, events, span }: MomentSource,
+): Promise<{ readonly time: number; readonly about: string }> {
+  const { origin } = clock;
+  if (/^\d+(\.\d+)?(s|ms|us|ns|%)?$/.test(what)) {
+    const range = parseTime(/\d$/.test(what) ? `${what},` : `${what}-`);
+    const [first, end] = span;
+    const whole = [BigInt(origin.exact(first)), BigInt(origin.exact(end))] as const;
+    const [from] = await resolveTime(range, () => Promise.resolve(whole));
+    return { time: origin.since(from), about: "" };
+  }
+  if (SNAPSHOT.test(what)) {
+    const taken = snapshotTimes(aux, clock);
+    const number = Number(what.slice(what.indexOf(":") + 1));
+    const time = taken[number - 1];
+    if (time === undefined) {
+      const count = taken.length === 0 ? "no snapshots" : `snapshots 1 to ${taken.length}`;
+      throw new InputError(`${name}: --${flag} ${what}: the recording has ${count}`);
+    }
+    const at = origin.secondsText(time);
+    return { time, about: `; snapshot ${number} of ${taken.length} was taken at ${at}` };
+  }
+  const { time, count } = events.last(flag, what, origin);
+  const of = count === 1 ? `; ${what} at ` : `; the last of ${count} ${what} at `;
+  return { time, about: of + origin.secondsText(time) };
 }
 
 /** Computes the selected part. */
@@ -128,8 +174,7 @@ export async function partOf(
   trace: PtTrace,
   events: EventTimes,
 ): Promise<Part> {
-  const { aux, clock } = trace;
-  const { origin } = clock;
+  const { origin } = trace.clock;
   if (time?.from === "clock") {
     const [from, to] = await resolveTime(time, () => Promise.reject(new TypeError("no span")));
     return { from: origin.since(from), to: origin.since(to) };
@@ -151,28 +196,9 @@ export async function partOf(
   if (last !== undefined) part = { from: Math.max(first, end - Number(last)), to: end };
   else {
     const { what, length } = around as Around;
-    const isTime = /^\d+(\.\d+)?(s|ms|us|ns|%)?$/.test(what);
-    let middle: number;
-    if (isTime) {
-      const range = parseTime(/\d$/.test(what) ? `${what},` : `${what}-`);
-      const [from] = await resolveTime(range, () => Promise.resolve(whole()));
-      middle = origin.since(from);
-    } else if (SNAPSHOT.test(what)) {
-      const taken = snapshotTimes(aux, clock);
-      const number = Number(what.slice(what.indexOf(":") + 1));
-      const time = taken[number - 1];
-      if (time === undefined) {
-        const count = taken.length === 0 ? "no snapshots" : `snapshots 1 to ${taken.length}`;
-        throw new InputError(`${name}: --around ${what}: the recording has ${count}`);
-      }
-      middle = time;
-      about = `; snapshot ${number} of ${taken.length} was taken at ${origin.secondsText(middle)}`;
-    } else {
-      const found = events.last(what, origin);
-      middle = found.time;
-      about = found.count === 1 ? `; ${what} at ` : `; the last of ${found.count} ${what} at `;
-      about += origin.secondsText(middle);
-    }
+    const moment = await momentOf("around", what, { name, trace, events, span });
+    const middle = moment.time;
+    ({ about } = moment);
     part = { from: Math.max(0, middle - Number(length)), to: middle + Number(length) };
     if (part.to < first || part.from > end) {
       throw new InputError(

@@ -1,8 +1,11 @@
 import { FUNCTION_TRANSFORMS } from "../ui/function_transforms.ts";
 import type { Line } from "./lines.ts";
 
+/** A title, and keys with their effects. */
+export type KeyGroup = readonly [string, readonly (readonly [string, string])[]];
+
 /** The keys of the browser, in groups. */
-const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+const KEYS: readonly KeyGroup[] = [
   ["Move", [
     ["↑ ↓, k j", "a row; PgUp PgDn or Space: a page; Home End, g G: the ends"],
     ["Enter", "a menu of what can be done with the function"],
@@ -42,11 +45,16 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   ]],
 ];
 
+/** A text that lists keys. */
+export function helpLines(groups: readonly KeyGroup[]): Line[] {
+  return groups.flatMap(([title, keys]): Line[] => [
+    [{ text: title, style: "head" }],
+    ...keys.map(([key, what]): Line => [{ text: `  ${key.padEnd(11)}`, style: "bold" }, {
+      text: what,
+    }]),
+    [],
+  ]);
+}
+
 /** The text for the key `?`. */
-export const HELP_LINES: readonly Line[] = KEYS.flatMap(([title, keys]): Line[] => [
-  [{ text: title, style: "head" }],
-  ...keys.map(([key, what]): Line => [{ text: `  ${key.padEnd(11)}`, style: "bold" }, {
-    text: what,
-  }]),
-  [],
-]);
+export const HELP_LINES: readonly Line[] = helpLines(KEYS);

@@ -1,7 +1,20 @@
 import type { ColorMode } from "@perfdata/profile";
-import type { Browser } from "./browser.ts";
 import { KeyReader } from "./keys.ts";
-import { paintedLine } from "./lines.ts";
+import { type Line, paintedLine } from "./lines.ts";
+
+/** A program on the whole screen: it handles keys, and makes the lines of the screen. */
+export interface ScreenProgram {
+  /** Set when the program has to end. */
+  readonly isOver: boolean;
+  /** Size of the screen. */
+  size: { readonly columns: number; readonly rows: number };
+  /** Draws the screen, before an action that takes long. */
+  redraw: () => void;
+  /** Returns the lines of the screen, one for each row. */
+  screen(): Line[];
+  /** Handles a key. */
+  key(key: string): Promise<void>;
+}
 
 /** A terminal. */
 export interface Terminal {
@@ -25,20 +38,20 @@ const ESCAPE_WAIT = 60;
 /** Time in ms after which a slow action is shown on the screen. */
 const LONG = 150;
 
-/** Draws a browser on a terminal. */
+/** Draws a program on a terminal. */
 export class Screen {
   /** The terminal that it is drawn on. */
   readonly terminal: Terminal;
-  readonly #browser: Browser;
+  readonly #program: ScreenProgram;
   #shown: string[] = [];
   #isOn = false;
 
-  constructor(browser: Browser, terminal: Terminal) {
-    this.#browser = browser;
+  constructor(program: ScreenProgram, terminal: Terminal) {
+    this.#program = program;
     this.terminal = terminal;
   }
 
-  /** Shows the browser. */
+  /** Shows the program. */
   enter(): void {
     this.#shown = [];
     this.#isOn = true;
@@ -61,13 +74,13 @@ export class Screen {
   draw(): void {
     if (!this.#isOn) return;
     const { columns, rows } = this.terminal.size();
-    const before = this.#browser.size;
+    const before = this.#program.size;
     if (before.columns !== columns || before.rows !== rows) {
-      this.#browser.size = { columns, rows };
+      this.#program.size = { columns, rows };
       this.forget();
     }
     let text = "";
-    for (const [i, line] of this.#browser.screen().entries()) {
+    for (const [i, line] of this.#program.screen().entries()) {
       const painted = paintedLine(line, columns, this.terminal.colors);
       if (this.#shown[i] === painted) continue;
       this.#shown[i] = painted;
@@ -84,7 +97,7 @@ export class Screen {
  * more.
  */
 export async function runBrowser(
-  browser: Browser,
+  browser: ScreenProgram,
   terminal: Terminal,
   screen: Screen = new Screen(browser, terminal),
   grown?: () => Promise<boolean>,

@@ -115,6 +115,12 @@ export class CallBlocks {
     return this.#pathKind[path] = kind;
   }
 
+  /** Sets the end of a block, without the rest of its path. */
+  lookAtBlock(block: number): void {
+    this.end[block] = pendingOf(this.blocks, block);
+  }
+
+  /** Marks a place as executed. */
   meet(place: number): void {
     if (place >= this.met.length) this.met = enlarge(this.met, place + 1);
     if (this.met[place] === 1) return;

@@ -40,6 +40,7 @@ export class DecodedBuffer implements PtBuffer {
   tid: number;
   code: ThreadCode;
   toCode: ThreadCode;
+  begin = 0;
   /** Time in ns up to which it is decoded. */
   position = -Infinity;
   ended = false;
@@ -158,7 +159,9 @@ export class DecodedBuffer implements PtBuffer {
 
   /** Starts before a time instead of at the beginning. */
   async seek(ns: number): Promise<void> {
-    this.#place = await new PtSeeker(this.stream, this.#source, this.#clock).before(ns);
+    const place = await new PtSeeker(this.stream, this.#source, this.#clock).before(ns);
+    this.#place = place;
+    this.begin = place.offset;
     this.#reader = new PieceReader(this.stream, this.#source, this.#place);
   }
 

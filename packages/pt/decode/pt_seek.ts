@@ -111,9 +111,9 @@ export class PtSeeker {
 
   /**
    * The second PSB before a time, from which everything after the time can be decoded: CYC packets
-   * need the PSB before. Returns the piece, and the offset in it.
+   * need the PSB before.
    */
-  async before(ns: number): Promise<{ readonly piece: number; readonly at: number }> {
+  async before(ns: number): Promise<StreamPlace & { readonly offset: number }> {
     let low = 0;
     let high = this.#size;
     while (high - low > CHUNK) {
@@ -134,8 +134,8 @@ export class PtSeeker {
     }
     const place = this.#placeOf(older);
     return place === undefined
-      ? { piece: 0, at: 0 }
-      : { piece: place.piece, at: older - place.start };
+      ? { piece: 0, at: 0, offset: 0 }
+      : { piece: place.piece, at: older - place.start, offset: older };
   }
 
   /** PSBs at a distance of about this many bytes, each with a PSB before it in the same part. */

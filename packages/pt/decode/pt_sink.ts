@@ -14,6 +14,8 @@ export interface PtBuffer {
   readonly code: ThreadCode;
   /** The code at the next address of a packet: other code if a guest is entered or left. */
   readonly toCode: ThreadCode;
+  /** Offset in the stream at which decoding began; events have offsets from there. */
+  readonly begin: number;
   /** Time in ns up to which it is decoded; -Infinity or -1 if unknown. */
   readonly position: number;
   /** Core clocks counted by its CYC packets. */

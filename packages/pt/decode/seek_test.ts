@@ -79,7 +79,10 @@ Deno.test("PtSeeker: growth gives the times of evenly spaced PSBs", async () => 
   assertEquals((await seek.growth(1000)).at.length, 40);
   const none = await seeker(0, 20);
   assertEquals([await none.seek.first(), (await none.seek.growth(4)).at.length], [undefined, 0]);
-  assertEquals([await none.seek.before(5), await none.seek.cuts(4)], [{ piece: 0, at: 0 }, []]);
+  assertEquals([await none.seek.before(5), await none.seek.cuts(4)], [
+    { piece: 0, at: 0, offset: 0 },
+    [],
+  ]);
 });
 
 Deno.test("ptSpan: the first and last times of all CPUs", async () => {

@@ -30,10 +30,12 @@ export {
   type ThreadObject,
   threadObjects,
 } from "../lists/pt_entries_text.ts";
-export { FlowRows, type ListOptions, PtList, ROW } from "../lists/pt_list.ts";
+export { FlowRows, type ListFollower, type ListOptions, PtList, ROW } from "../lists/pt_list.ts";
 export {
+  addressText,
   callRowsOf,
   durationText,
+  eventText,
   functionRows,
   type FunctionTime,
   functionTimes,
@@ -72,3 +74,13 @@ export type { LeftOut } from "../samples/pt_event_samples.ts";
 export type { PebsEvents } from "../samples/pt_pebs.ts";
 export type { SamplesOptions } from "../samples/pt_sample_maker.ts";
 export { areLocal, type PartEnd, PtSamples } from "../samples/pt_samples.ts";
+export {
+  type Direction,
+  gapText,
+  type Moved,
+  Replay,
+  type ReplayOptions,
+  type Step,
+} from "../replay/replay.ts";
+export type { LoadedSteps, StepThread } from "../replay/load_steps.ts";
+export type { StepCursor, StepRows } from "../replay/step_rows.ts";

@@ -1,10 +1,4 @@
-import {
-  type BlockCache,
-  type FlowDecoder,
-  FlowEvent,
-  InsnKind,
-  type PathTable,
-} from "@perfdata/intel-pt";
+import { type BlockCache, type FlowDecoder, FlowEvent, InsnKind } from "@perfdata/intel-pt";
 import { enlarge } from "@perfdata/format/bytes";
 import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtCode, ThreadCode } from "../code/pt_code.ts";
@@ -18,7 +12,10 @@ import type { PtBuffer, PtSink } from "../decode/pt_sink.ts";
 export const ROW = {
   /** A branch from place `a` to place `b` at the address `payload`; `kind` is an `InsnKind`. */
   BRANCH: 0,
-  /** An instruction at place `a`; `b` is the number of its text in `PtList.texts`. */
+  /**
+   * An instruction at place `a`; `b` is the number of its text in `PtList.texts`, and `kind` the
+   * `InsnKind` of a branch, or 0.
+   */
   INSN: 1,
   /** An event; `kind` is a `FlowEvent`, `a` its place or -1, `b` its detail. */
   EVENT: 2,
@@ -29,32 +26,48 @@ export class FlowRows {
   /** Number of rows. */
   count = 0;
   /** Kind of the row: {@linkcode ROW}. */
-  row: Uint8Array = new Uint8Array(1024);
+  row: Uint8Array;
   /** See {@linkcode ROW}. */
-  kind: Uint8Array = new Uint8Array(1024);
+  kind: Uint8Array;
   /** The thread. */
-  tid: Int32Array = new Int32Array(1024);
+  tid: Int32Array;
   /** The CPU, or -1. */
-  cpu: Int32Array = new Int32Array(1024);
+  cpu: Int32Array;
   /** 1 if the row may belong to another thread. */
-  unsure: Uint8Array = new Uint8Array(1024);
+  unsure: Uint8Array;
   /** Time in ns; -1 without times. */
-  time: Float64Array = new Float64Array(1024);
+  time: Float64Array;
   /** Uncertainty of the time in ns. */
-  uncertainty: Float64Array = new Float64Array(1024);
+  uncertainty: Float64Array;
   /** See {@linkcode ROW}. */
-  a: Int32Array = new Int32Array(1024);
+  a: Int32Array;
   /** See {@linkcode ROW}. */
-  b: Int32Array = new Int32Array(1024);
+  b: Int32Array;
   /** Upper half of the address of place `a`; 0 without an address. */
-  high: Int32Array = new Int32Array(1024);
+  high: Int32Array;
   /** Lower half of the address of place `a`. */
-  low: Int32Array = new Int32Array(1024);
+  low: Int32Array;
   /** For an event, its payload; for a branch, the address of place `b`. */
-  payload: BigUint64Array = new BigUint64Array(1024);
+  payload: BigUint64Array;
 
-  /** Makes room for a row; returns its number. */
-  next(): number {
+  /** Starts with memory for a number of rows. */
+  constructor(room = 1024) {
+    this.row = new Uint8Array(room);
+    this.kind = new Uint8Array(room);
+    this.tid = new Int32Array(room);
+    this.cpu = new Int32Array(room);
+    this.unsure = new Uint8Array(room);
+    this.time = new Float64Array(room);
+    this.uncertainty = new Float64Array(room);
+    this.a = new Int32Array(room);
+    this.b = new Int32Array(room);
+    this.high = new Int32Array(room);
+    this.low = new Int32Array(room);
+    this.payload = new BigUint64Array(room);
+  }
+
+  /** Makes room for a row at a time in ns; returns its number. */
+  next(_time: number): number {
     if (this.count === this.row.length) this.#grow();
     return this.count++;
   }
@@ -91,12 +104,26 @@ export interface ListOptions {
   readonly events?: boolean;
   /** Whether to list only errors of the events. */
   readonly errors?: boolean;
+  /** Whether to list events at which known execution begins, ends or is interrupted, and PTWRITE. */
+  readonly breaks?: boolean;
   /** Formats instructions. */
   readonly text?: InsnText | undefined;
   /** Filter for a part of the trace. */
   readonly filter?: CallFilter;
+  /** Receives blocks and events before their rows are added, and those that the filter leaves out. */
+  readonly follower?: ListFollower;
+  /** The rows, if they are of a kind of their own. */
+  readonly rows?: FlowRows;
   /** Called between packets. The function may use and clear `rows`. */
   readonly idle: () => Promise<void> | void;
+}
+
+/** Receives the execution in the order of the rows of {@linkcode PtList}. */
+export interface ListFollower {
+  /** Called before the rows of a block. */
+  block(buffer: PtBuffer, run: FlowDecoder, block: number): void;
+  /** Called before the row of an event. */
+  event(buffer: PtBuffer, run: FlowDecoder, event: number): void;
 }
 
 /** State of a buffer: its time, and its last block, from whose end the next branch comes. */
@@ -142,7 +169,7 @@ const KEPT_BLOCK = -2;
 /** Lists executed branches, instructions and events. */
 export class PtList implements PtSink {
   /** Rows since the last clearing. */
-  readonly rows: FlowRows = new FlowRows();
+  readonly rows: FlowRows;
   /**
    * Whether no rows are added, because another thread lists this part, and only the state after it
    * is needed.
@@ -161,6 +188,7 @@ export class PtList implements PtSink {
     this.#code = code;
     this.#clock = clock;
     this.#options = options;
+    this.rows = options.rows ?? new FlowRows();
     this.#insns = new InsnTable(code, options.text);
   }
 
@@ -209,6 +237,7 @@ export class PtList implements PtSink {
   /** Processes paths and events. */
   flow(buffer: PtBuffer, run: FlowDecoder): void {
     const { tids, from = -Infinity, to = Infinity } = this.#options.filter ?? {};
+    const { follower } = this.#options;
     const isWanted = !this.isQuiet && tids?.has(buffer.tid) !== false;
     const { entries, count, paths, blocks } = run;
     this.#blocks = blocks;
@@ -218,8 +247,9 @@ export class PtList implements PtSink {
       if (entry >= 0) {
         const { now } = at;
         if (isWanted && (now < 0 || (now >= from && now <= to))) {
-          this.#path(buffer, at, paths, blocks, entry);
+          this.#path(buffer, at, run, entry);
         } else {
+          if (follower !== undefined) followPath(follower, buffer, run, entry);
           // The first branch of the part may come from the last block before it.
           const last = paths.lastBlock(entry);
           if (last >= 0) {
@@ -237,6 +267,7 @@ export class PtList implements PtSink {
       const kind = run.kind[event] as number;
       // The way from the last block to the event is not a branch.
       if (isFlow(kind) || kind === FlowEvent.ERROR) at.block = NO_BLOCK;
+      follower?.event(buffer, run, event);
       if (isWanted && (now < 0 || (now >= from && now <= to))) {
         this.#event(buffer, at, run, event, block);
       }
@@ -246,11 +277,11 @@ export class PtList implements PtSink {
   #path(
     buffer: PtBuffer,
     at: ListedBuffer,
-    paths: PathTable,
-    blocks: BlockCache,
+    run: FlowDecoder,
     path: number,
   ): void {
-    const { branches = false, insns = false } = this.#options;
+    const { paths, blocks } = run;
+    const { branches = false, insns = false, follower } = this.#options;
     let before = at.block;
     const end = paths.start[path + 1] as number;
     const first = paths.start[path] as number;
@@ -264,10 +295,12 @@ export class PtList implements PtSink {
         this.rows.payload[n] = fromHalves(blocks.high[block], blocks.low[block]);
       }
       before = block;
+      follower?.block(buffer, run, block);
       if (!insns) continue;
       const { place, text, high, low } = this.#insns.of(buffer.code, blocks, block);
       for (let i = 0; i < place.length; i++) {
-        const n = this.#row(ROW.INSN, 0, buffer, at);
+        const kind = i === place.length - 1 ? blocks.kind[block] as number : InsnKind.OTHER;
+        const n = this.#row(ROW.INSN, kind, buffer, at);
         this.rows.a[n] = place[i] as number;
         this.rows.b[n] = text[i] as number;
         this.rows.high[n] = high[i] as number;
@@ -285,7 +318,7 @@ export class PtList implements PtSink {
     { now, uncertainty }: ListedBuffer,
   ): number {
     const { rows } = this;
-    const n = rows.next();
+    const n = rows.next(now);
     rows.row[n] = row;
     rows.kind[n] = kind;
     rows.tid[n] = buffer.tid;
@@ -325,11 +358,13 @@ export class PtList implements PtSink {
     before: number,
   ): void {
     const kind = run.kind[event] as number;
-    const { branches = false, insns = false, events = false, errors = false } = this.#options;
+    const { branches = false, insns = false, events = false } = this.#options;
+    const { errors = false, breaks = false } = this.#options;
     if (kind === FlowEvent.TIME || kind === FlowEvent.PSB) return;
     const wanted = kind === FlowEvent.ERROR
       ? errors || branches || insns || events
-      : events || (branches && isFlow(kind));
+      : events || ((branches || breaks) && isFlow(kind)) ||
+        (breaks && kind === FlowEvent.PTWRITE);
     if (!wanted) return;
     const n = this.#row(ROW.EVENT, kind, buffer, at);
     const low = run.ipLow[event] as number;
@@ -343,6 +378,19 @@ export class PtList implements PtSink {
     if (isByBranch) this.#last(at.code, run.blocks, at, before, n);
     this.rows.b[n] = run.detail[event] as number;
     this.rows.payload[n] = fromHalves(run.high[event], run.low[event]);
+  }
+}
+
+function followPath(
+  follower: ListFollower,
+  buffer: PtBuffer,
+  run: FlowDecoder,
+  path: number,
+): void {
+  const { paths } = run;
+  const end = paths.start[path + 1] as number;
+  for (let k = paths.start[path] as number; k < end; k++) {
+    follower.block(buffer, run, paths.blocks[k] as number);
   }
 }
 

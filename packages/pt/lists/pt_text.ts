@@ -171,7 +171,7 @@ function placeText(rows: FlowRows, i: number, names: PtNames): string {
 }
 
 /** The address of place `a` of a row. */
-function addressText({ high, low }: FlowRows, i: number): string {
+export function addressText({ high, low }: FlowRows, i: number): string {
   const digits = ((low[i] ?? 0) >>> 0).toString(16);
   const above = (high[i] ?? 0) >>> 0;
   return above === 0 ? digits : above.toString(16) + digits.padStart(8, "0");
@@ -181,7 +181,8 @@ function hex(value: bigint): string {
   return value.toString(16);
 }
 
-function eventText(rows: FlowRows, i: number, names: PtNames): string {
+/** Text of an event. */
+export function eventText(rows: FlowRows, i: number, names: PtNames): string {
   const kind = rows.kind[i] as number;
   const detail = rows.b[i] as number;
   const place = (rows.a[i] as number) < 0 ? "" : ` ${placeText(rows, i, names)}`;

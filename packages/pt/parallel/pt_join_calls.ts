@@ -216,7 +216,7 @@ class CallJoin implements PtJoiner<CallPart, JoinedCalls> {
     const code = this.#codeOf(tid, position);
     const buffer = {
       ...{ stream, index, tid, position, code, toCode: code },
-      ...{ cycles: 0, isUnsure: false },
+      ...{ begin: 0, cycles: 0, isUnsure: false },
     };
     calls.apply(buffer);
     const next = calls.nextStep();
