@@ -59,6 +59,7 @@ export {
   type ProfileTotal,
   type ProfileWeight,
   profileWeight,
+  type ProfileWrite,
   type SampleColumns,
   type StackColumns,
   totals,

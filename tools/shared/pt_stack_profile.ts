@@ -151,6 +151,7 @@ export async function readPtProfile(
   const profile = ptProfile({
     tree: calls.tree,
     timeline: calls.timeline,
+    writes: timeline ? calls.writes : undefined,
     names,
     trace,
     timed: trace.clock.known,

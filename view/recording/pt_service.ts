@@ -2,6 +2,7 @@ import { PerfDataReader } from "@perfdata/format/records";
 import { byteAt, floatAt, intAt, numberAt, type RandomAccessSource } from "@perfdata/format/bytes";
 import { readAuxTrace } from "@perfdata/session/auxtrace";
 import {
+  CALL_ROW,
   decodePt,
   functionRows,
   type FunctionTime,
@@ -363,7 +364,9 @@ class KeptCalls {
   take(events: NonNullable<PtCalls["events"]>): void {
     for (let i = 0; i < events.count; i++) {
       const kind = byteAt(events.kind, i);
-      if (kind === 0 || this.count++ >= MOST_CALLS) continue;
+      if (kind === CALL_ROW.CALL || kind === CALL_ROW.PTWRITE || this.count++ >= MOST_CALLS) {
+        continue;
+      }
       const [end, duration] = [floatAt(events.time, i), floatAt(events.duration, i)];
       this.#rows.push([
         end < 0 || duration < 0 ? -1 : end - duration - this.#first,

@@ -4,7 +4,7 @@ import type { CallEvents } from "@perfdata/pt/decode";
 export interface CallWriter {
   /** Number of written calls. */
   readonly calls: number;
-  /** Number of calls that were dropped because they have no time. */
+  /** Number of calls and values that were dropped because they have no time. */
   readonly untimed: number;
   /** Number of calls that were dropped because they began before the written part. */
   readonly headless: number;

@@ -1,5 +1,5 @@
 import { ByteText, floatAt, intAt, TextPool } from "@perfdata/format/bytes";
-import type { CallEvents } from "@perfdata/pt/decode";
+import { CALL_ROW, type CallEvents } from "@perfdata/pt/decode";
 import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
 
@@ -17,7 +17,7 @@ export class ChromeCalls implements CallWriter {
   readonly text: ByteText = new ByteText();
   /** Number of written calls. */
   calls = 0;
-  /** Number of calls that were dropped because they have no time. */
+  /** Number of calls and values that were dropped because they have no time. */
   untimed = 0;
   /** Always 0: a call is written with its beginning when it ends. */
   readonly headless = 0;
@@ -45,6 +45,11 @@ export class ChromeCalls implements CallWriter {
     const { text } = this;
     for (let i = 0; i < events.count; i++) {
       if (events.kind[i] === 0) continue;
+      if (events.kind[i] === CALL_ROW.PTWRITE) {
+        this.#written(events, i);
+        if (text.isFull) out(text.lend());
+        continue;
+      }
       const duration = floatAt(events.duration, i);
       if (duration < 0) {
         this.untimed++;
@@ -61,6 +66,24 @@ export class ChromeCalls implements CallWriter {
       this.calls++;
       if (text.isFull) out(text.lend());
     }
+  }
+
+  /** Writes a value of PTWRITE as an instant event of its thread. */
+  #written(events: CallEvents, i: number): void {
+    const { text } = this;
+    const time = floatAt(events.time, i);
+    if (time < 0) {
+      this.untimed++;
+      return;
+    }
+    const value = events.written(i);
+    const payload = `0x${value.toString(16)}`;
+    text.string(`{"ph":"i","s":"t","name":"ptwrite ${payload}","pid":`);
+    text.bytes(this.#thread(intAt(events.tid, i)).text);
+    this.#time(text, time);
+    const name = this.#names.names[intAt(events.place, i)];
+    const args = { payload, value: String(value), function: name };
+    text.string(`,"args":${JSON.stringify(args)}},\n`);
   }
 
   /** Writes a time in microseconds with three decimals. */

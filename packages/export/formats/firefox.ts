@@ -1,6 +1,12 @@
 import { ByteText, floatAt, intAt } from "@perfdata/format/bytes";
-import { groupSamples, type Profile, type SampleGroup, threadNames } from "@perfdata/profile";
-import { firefoxTables } from "./firefox_tables.ts";
+import {
+  groupSamples,
+  type Profile,
+  type ProfileWrite,
+  type SampleGroup,
+  threadNames,
+} from "@perfdata/profile";
+import { firefoxTables, MARKER } from "./firefox_tables.ts";
 
 /** Written version of the processed profile format. The viewer upgrades it to its own. */
 const PROCESSED_VERSION = 60;
@@ -19,7 +25,7 @@ export interface FirefoxOptions {
  *
  * A thread has the samples of its first sampled event; samples of other events are in separate
  * threads beside it. `threadCPUDelta` is the period if the event is a clock or counts cycles.
- * Context switches are markers. Times are milliseconds since the first sample.
+ * Context switches and values of PTWRITE are markers. Times are milliseconds since the first sample.
  */
 export function* firefox(
   profile: Profile,
@@ -113,7 +119,7 @@ function* values(
   }
 }
 
-function meta({ events, samples, title }: Profile) {
+function meta({ events, samples, title, writes }: Profile) {
   const { time } = samples;
   const span = time === undefined || samples.length < 2
     ? 0
@@ -144,16 +150,31 @@ function meta({ events, samples, title }: Profile) {
       eventDelay: "ms",
       threadCPUDelta: events[0]?.unit === "nanoseconds" ? "ns" : "variable CPU cycles",
     },
-    markerSchema: [{
-      name: "off-cpu",
-      tooltipLabel: "{marker.name}",
-      tableLabel: "{marker.data.cause}",
-      display: ["marker-chart", "marker-table", "timeline-overview"],
-      fields: [
-        { key: "cause", label: "Cause", format: "string" },
-        { key: "cpu", label: "CPU", format: "integer" },
-      ],
-    }],
+    markerSchema: [
+      {
+        name: "off-cpu",
+        tooltipLabel: "{marker.name}",
+        tableLabel: "{marker.data.cause}",
+        display: ["marker-chart", "marker-table", "timeline-overview"],
+        fields: [
+          { key: "cause", label: "Cause", format: "string" },
+          { key: "cpu", label: "CPU", format: "integer" },
+        ],
+      },
+      ...(writes === undefined ? [] : [{
+        name: "ptwrite",
+        tooltipLabel: "{marker.data.payload}",
+        tableLabel: "{marker.data.payload} ({marker.data.value}) in {marker.data.function}",
+        chartLabel: "{marker.data.payload}",
+        display: ["marker-chart", "marker-table", "timeline-overview"],
+        fields: [
+          { key: "payload", label: "Payload", format: "string" },
+          { key: "value", label: "Value", format: "string" },
+          { key: "function", label: "Function", format: "string" },
+          { key: "cpu", label: "CPU", format: "integer" },
+        ],
+      }]),
+    ],
   };
 }
 
@@ -187,11 +208,26 @@ function threadHead(
   }).slice(1, -1);
 }
 
-/** Markers of the times off the CPU, in the first event's thread. Their name is string 0. */
-function markers({ events, switches, threads }: Profile, group: SampleGroup, start: number) {
+/** The data of a marker. */
+type MarkerData =
+  | { readonly type: "off-cpu"; readonly cause: string; readonly cpu: number }
+  | (
+    & { readonly type: "ptwrite"; readonly payload: string; readonly value: string }
+    & Pick<
+      ProfileWrite,
+      "function" | "cpu"
+    >
+  );
+
+/** Markers of the times off the CPU and of PTWRITE, in the first event's thread. */
+function markers(
+  { events, switches, threads, writes = [] }: Profile,
+  group: SampleGroup,
+  start: number,
+) {
   const table = {
     length: 0,
-    data: [] as { type: string; cause: string; cpu: number }[],
+    data: [] as MarkerData[],
     name: [] as number[],
     startTime: [] as (number | null)[],
     endTime: [] as (number | null)[],
@@ -211,7 +247,7 @@ function markers({ events, switches, threads }: Profile, group: SampleGroup, sta
     }
     if (left?.thread !== group.thread) continue;
     table.length++;
-    table.name.push(0);
+    table.name.push(MARKER.OFF_CPU);
     table.data.push({
       type: "off-cpu",
       cause: left.preempted ? "preempted" : "waiting",
@@ -222,6 +258,22 @@ function markers({ events, switches, threads }: Profile, group: SampleGroup, sta
     table.phase.push(1);
     table.category.push(1);
     left = undefined;
+  }
+  for (const { thread, time, cpu, value, function: name } of writes) {
+    if (thread !== group.thread) continue;
+    table.length++;
+    table.name.push(MARKER.PTWRITE);
+    table.data.push({
+      type: "ptwrite",
+      payload: `0x${value.toString(16)}`,
+      value: String(value),
+      function: name,
+      cpu,
+    });
+    table.startTime.push(milliseconds(time - start));
+    table.endTime.push(null);
+    table.phase.push(0);
+    table.category.push(0);
   }
   return table;
 }

@@ -31,15 +31,17 @@ export interface FirefoxTables {
 }
 
 const no = () => null;
-/** Name of markers: the first string. */
-const MARKER = "Off CPU";
+/** Names of markers: the first strings. */
+const MARKERS = ["Off CPU", "PTWRITE"] as const;
+/** Indices of these names. */
+export const MARKER = { OFF_CPU: 0, PTWRITE: 1 } as const;
 
 /** Makes the shared tables: a frame is a function at a line and an address. */
 export function firefoxTables(apart: Profile, inline: boolean): FirefoxTables {
   const profile = oneFunctionEach(apart);
   const { files, frames, functions, objects } = profile;
-  const strings: string[] = [MARKER];
-  const numbers = new Map<string, number>([[MARKER, 0]]);
+  const strings: string[] = apart.writes === undefined ? [MARKERS[0]] : [...MARKERS];
+  const numbers = new Map<string, number>(strings.map((name, number) => [name, number]));
   const string = (text: string): number => {
     let number = numbers.get(text);
     if (number === undefined) numbers.set(text, number = strings.push(text) - 1);

@@ -81,6 +81,31 @@ Deno.test("firefox: samples, periods and stacks are those of the recording", asy
   assertEquals(clock, expected.reduce((sum, { period }) => sum + period, 0));
 });
 
+Deno.test("firefox: values of PTWRITE are markers of their thread, with payload and function", async () => {
+  const plain = profileOf(SAMPLES);
+  const first = SAMPLES[0]?.time ?? 0;
+  const write = { thread: 0, time: first + 1_500_000, cpu: 3, value: 2n ** 63n, function: "main" };
+  const text = await textOf(firefox({ ...plain, writes: [write] }));
+  const { threads, shared: { stringArray }, meta } = JSON.parse(text);
+  const { pid, tid } = plain.threads.at(0) ?? {};
+  // A thread has its markers once, whatever events it has samples of.
+  const marked = threads.filter(({ markers }: { markers: Table }) => markers.length > 0);
+  assertEquals(marked.map((of: { pid: string; tid: number }) => [of.pid, of.tid]), [
+    [String(pid), tid],
+  ]);
+  const { markers } = marked[0];
+  assertEquals([markers.length, stringArray[markers.name[0]]], [1, "PTWRITE"]);
+  assertEquals(markers.data, [{
+    type: "ptwrite",
+    payload: "0x8000000000000000",
+    value: "9223372036854775808",
+    function: "main",
+    cpu: 3,
+  }]);
+  assertEquals([markers.startTime, markers.endTime, markers.phase], [[1.5], [null], [0]]);
+  assertEquals(meta.markerSchema.map(({ name }: { name: string }) => name), ["off-cpu", "ptwrite"]);
+});
+
 Deno.test("firefox, gzipped, breakpadId: the profile is compressed, and build ids have Breakpad's format", async () => {
   const bytes = await bytesOf(gzipped(firefox(profileOf(SAMPLES))));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

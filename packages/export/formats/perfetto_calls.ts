@@ -1,5 +1,5 @@
 import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
-import type { CallEvents } from "@perfdata/pt/decode";
+import { CALL_ROW, type CallEvents } from "@perfdata/pt/decode";
 import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import type { CallWriter } from "./call_writer.ts";
 import { MessageBytes } from "./message_bytes.ts";
@@ -22,8 +22,8 @@ import {
 } from "./perfetto_fields.ts";
 
 /** Names of arguments by `iid`. */
-const ARGUMENTS = ["", "insns", "end"] as const;
-const INSNS = 1, END = 2;
+const ARGUMENTS = ["", "insns", "end", "value", "function"] as const;
+const INSNS = 1, END = 2, VALUE = 3, FUNCTION = 4;
 
 /** A thread. Its packets are a sequence with its own names and clock. */
 interface Sequence {
@@ -69,11 +69,13 @@ export class PerfettoCalls implements CallWriter {
       const kind = byteAt(events.kind, i);
       const time = floatAt(events.time, i);
       if (time < 0) {
-        if (kind === 0) this.untimed++;
+        if (kind === 0 || kind === CALL_ROW.PTWRITE) this.untimed++;
         continue;
       }
       const sequence = this.#sequence(intAt(events.tid, i), intAt(events.cpu, i), time);
-      if (kind === 0) {
+      if (kind === CALL_ROW.PTWRITE) {
+        this.#write(sequence, events.written(i), intAt(events.place, i), time);
+      } else if (kind === 0) {
         this.#begin(sequence, intAt(events.place, i), time);
         this.calls++;
         sequence.open++;
@@ -124,6 +126,25 @@ export class PerfettoCalls implements CallWriter {
       bytes.close(why);
     }
     bytes.field(TRACK_EVENT.TYPE, SLICE.END);
+    bytes.close(event);
+    bytes.close(packet);
+  }
+
+  /** Writes a value of PTWRITE as an instant in the thread's track. */
+  #write(sequence: Sequence, value: bigint, place: number, time: number): void {
+    const bytes = this.#bytes;
+    const packet = this.#packet(sequence, time);
+    const event = bytes.open(TRACE_PACKET.TRACK_EVENT);
+    const number = bytes.open(TRACK_EVENT.DEBUG_ANNOTATIONS);
+    bytes.field(ANNOTATION.NAME_IID, VALUE);
+    bytes.present(ANNOTATION.UINT, value);
+    bytes.close(number);
+    const writer = bytes.open(TRACK_EVENT.DEBUG_ANNOTATIONS);
+    bytes.field(ANNOTATION.NAME_IID, FUNCTION);
+    bytes.text(ANNOTATION.STRING, this.#names.names[place] as string);
+    bytes.close(writer);
+    bytes.field(TRACK_EVENT.TYPE, SLICE.INSTANT);
+    bytes.text(TRACK_EVENT.NAME, `ptwrite 0x${value.toString(16)}`);
     bytes.close(event);
     bytes.close(packet);
   }

@@ -36,8 +36,14 @@ export const PROCESS = { PID: 1, NAME: 6 } as const;
 export const THREAD = { PID: 1, TID: 2, NAME: 5 } as const;
 
 /** `TrackEvent`, and its types. */
-export const TRACK_EVENT = { DEBUG_ANNOTATIONS: 4, TYPE: 9, NAME_IID: 10, TRACK_UUID: 11 } as const;
-export const SLICE = { BEGIN: 1, END: 2 } as const;
+export const TRACK_EVENT = {
+  DEBUG_ANNOTATIONS: 4,
+  TYPE: 9,
+  NAME_IID: 10,
+  TRACK_UUID: 11,
+  NAME: 23,
+} as const;
+export const SLICE = { BEGIN: 1, END: 2, INSTANT: 3 } as const;
 
 /** `DebugAnnotation`. */
 export const ANNOTATION = { NAME_IID: 1, UINT: 3, STRING: 6 } as const;

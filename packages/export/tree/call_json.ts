@@ -1,5 +1,5 @@
 import { byteAt, ByteText, intAt, TextPool } from "@perfdata/format/bytes";
-import type { CallEvents, NameFilter } from "@perfdata/pt/decode";
+import { CALL_ROW, type CallEvents, type NameFilter } from "@perfdata/pt/decode";
 import type { PtNames } from "@perfdata/pt/code";
 
 const encoder = new TextEncoder();
@@ -48,6 +48,11 @@ export class CallJson {
       const place = intAt(events.place, i);
       if (events.kind[i] === 0) continue;
       if (filter !== undefined && !filter.has(this.#names.names[place] as string)) continue;
+      if (events.kind[i] === CALL_ROW.PTWRITE) {
+        this.#putWritten(events, i);
+        if (text.isFull) out(text.lend());
+        continue;
+      }
       this.#putHead(events, i);
       const duration = events.duration[i] ?? -1;
       const time = events.time[i] ?? -1;
@@ -72,6 +77,26 @@ export class CallJson {
       text.pooled(pool, events.kind[i] === 2 ? this.#openEnd : this.#end);
       if (text.isFull) out(text.lend());
     }
+  }
+
+  /** Writes the line of a value of PTWRITE. */
+  #putWritten(events: CallEvents, i: number): void {
+    const { text } = this;
+    const cpu = events.cpu[i] ?? -1;
+    const time = events.time[i] ?? -1;
+    text.string(`{"event":"ptwrite","tid":${events.tid[i]},`);
+    if (events.unsure[i] === 1) text.string(`"unsure":true,`);
+    if (cpu >= 0) text.string(`"cpu":${cpu},`);
+    if (time >= 0) {
+      text.pooled(this.#pool, this.#time);
+      this.#putTime(time);
+      text.byte(0x2c);
+    }
+    const value = events.written(i);
+    text.string(
+      `"depth":${events.depth[i]},${this.#names.jsonOfFunction(intAt(events.place, i))},` +
+        `"payload":"0x${value.toString(16)}","value":${value}}\n`,
+    );
   }
 
   /** Writes the thread, and its CPU if known. */

@@ -1,5 +1,5 @@
 import { byteAt, ByteText, enlarge, intAt, TextPool, visible } from "@perfdata/format/bytes";
-import { type CallEvents, durationText, type NameFilter } from "@perfdata/pt/decode";
+import { CALL_ROW, type CallEvents, durationText, type NameFilter } from "@perfdata/pt/decode";
 import type { PtNames } from "@perfdata/pt/code";
 import { UNVERIFIED_MARK } from "@perfdata/profile";
 
@@ -74,6 +74,11 @@ export class CallText {
       const place = intAt(events.place, i);
       const isCall = events.kind[i] === 0;
       const unsure = byteAt(events.unsure, i);
+      if (events.kind[i] === CALL_ROW.PTWRITE) {
+        this.#putWritten(thread, events, i, level);
+        if (text.isFull) out(text.lend());
+        continue;
+      }
       if (isCall && !thread.held) {
         thread.heldUnsure = unsure;
         thread.held = true;
@@ -107,6 +112,26 @@ export class CallText {
     }
   }
 
+  /** Writes the line of a value of PTWRITE, after that of the call around it. */
+  #putWritten(thread: Thread, events: CallEvents, i: number, level: number): void {
+    const { text } = this;
+    const { held, heldTime, heldPlace, heldLevel, heldUnsure } = thread;
+    const tid = intAt(events.tid, i);
+    if (held) {
+      thread.held = false;
+      this.#putStart(thread, tid, heldTime, heldUnsure);
+      text.pooled(this.#pool, this.#noDuration);
+      text.pooled(this.#pool, this.#line(heldPlace, heldLevel, Ending.BEGIN));
+    }
+    this.#putStart(thread, tid, events.time[i] ?? -1, byteAt(events.unsure, i));
+    text.pooled(this.#pool, this.#noDuration);
+    const value = events.written(i);
+    const name = visible(this.#names.labels[intAt(events.place, i)] as string);
+    text.string(
+      `| ${"  ".repeat(level)}ptwrite 0x${value.toString(16)} (${value});  /* ${name} */\n`,
+    );
+  }
+
   /** Indentation of a line; -1 if it is not printed. */
   #level(thread: Thread, events: CallEvents, i: number): number {
     const depth = events.depth[i] ?? 0;
@@ -119,7 +144,7 @@ export class CallText {
       thread.inside = depth;
       return 0;
     }
-    if (!isCall && inside === depth) thread.inside = -1;
+    if (!isCall && inside === depth && events.kind[i] !== CALL_ROW.PTWRITE) thread.inside = -1;
     return Math.min(depth - inside, LEVELS - 1);
   }
 

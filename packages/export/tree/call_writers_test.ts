@@ -106,6 +106,44 @@ Deno.test("CallText: a call with callees has a line at both ends, one without ha
   ]);
 });
 
+/** main calls f, which writes 2^32 + 5 before it calls g; f has no time for the second value. */
+const WRITES: readonly Row[] = [
+  [0, 7, 0, 0, 100],
+  [0, 7, 1, 1, 200],
+  [3, 7, 2, 1, 210, -1, 5, 1],
+  [0, 7, 2, 2, 220],
+  [1, 7, 2, 2, 230, 10, 3],
+  [1, 7, 1, 1, 250, 50, 10],
+  [3, 8, 0, 2, -1, -1, 9],
+];
+
+Deno.test("CallText: a value of PTWRITE is a line in the call around it, in hex and decimal", () => {
+  const lines = linesOf(new CallText(namesFrom(5)), WRITES);
+  assertEquals(lines.map((line) => line.slice(0, 27).trimEnd() + line.slice(line.indexOf(" |"))), [
+    "      7        5.000000100 | main?() {",
+    "      7        5.000000200 |   f?() {",
+    "      7        5.000000210 |     ptwrite 0x100000005 (4294967301);  /* f? */",
+    "      7        5.000000220 |     g?();",
+    "      7        5.000000250 |   }  /* f? */",
+    "      8 | ptwrite 0x9 (9);  /* g? */",
+  ]);
+  const inside = linesOf(new CallText(namesFrom(5), new Set(["f"])), WRITES);
+  assertEquals(inside.map((line) => line.slice(line.indexOf("|"))), [
+    "| f?() {",
+    "|   ptwrite 0x100000005 (4294967301);  /* f? */",
+    "|   g?();",
+    "| }  /* f? */",
+  ]);
+});
+
+Deno.test("CallJson: a value of PTWRITE is a line with its payload and its function", () => {
+  const lines = linesOf(new CallJson(namesFrom(5)), WRITES).filter((line) => /ptwrite/.test(line));
+  assertEquals(lines, [
+    `{"event":"ptwrite","tid":7,"cpu":1,"time":5000000210,"depth":2,"function":"f","payload":"0x100000005","value":4294967301}`,
+    `{"event":"ptwrite","tid":8,"depth":0,"function":"g","payload":"0x9","value":9}`,
+  ]);
+});
+
 Deno.test("CallText: with a filter, only its functions and their callees are printed", () => {
   const lines = linesOf(new CallText(namesFrom(5), new Set(["g"])));
   assertEquals(lines.map((line) => line.slice(line.indexOf("|"))), [
@@ -174,6 +212,17 @@ Deno.test("ChromeCalls: a call is a slice in microseconds from its beginning, on
   );
 });
 
+Deno.test("ChromeCalls: a value of PTWRITE is an instant event of its thread", () => {
+  const calls = new ChromeCalls(namesFrom(5), THREADS, { title: "t" });
+  const lines = linesOf(calls, WRITES).filter((line) => /ptwrite/.test(line));
+  assertEquals(lines, [
+    `{"ph":"i","s":"t","name":"ptwrite 0x100000005","pid":7,"tid":7,"ts":5000000.210,` +
+    `"args":{"payload":"0x100000005","value":"4294967301","function":"f"}},`,
+  ]);
+  // The other value has no time.
+  assertEquals([calls.calls, calls.untimed], [2, 1]);
+});
+
 Deno.test("ChromeCalls: without calls, the file is JSON with one name", () => {
   const calls = new ChromeCalls(namesFrom(0), THREADS, { title: "t" });
   let text = "";
@@ -191,7 +240,7 @@ Deno.test("ChromeCalls: without calls, the file is JSON with one name", () => {
  * Fields of messages that are texts: names of slices, arguments, tracks, processes and threads, and
  * arguments' values.
  */
-const TEXTS = /^\/1\/(?:12\/[23]\/2|11\/4\/6|60\/2|60\/3\/6|60\/4\/5)$/;
+const TEXTS = /^\/1\/(?:12\/[23]\/2|11\/4\/6|11\/23|60\/2|60\/3\/6|60\/4\/5)$/;
 
 /** A protocol buffer message as text: `{field:value …}`, in byte order. */
 function messageText(bytes: Uint8Array, path = ""): string {
@@ -254,6 +303,14 @@ Deno.test("PerfettoCalls: a call begins and ends a slice, times are distances wi
   ]);
   // The return of thread 8 has no time. It is not counted as a dropped call.
   assertEquals([calls.calls, calls.untimed, calls.headless], [4, 0, 0]);
+});
+
+Deno.test("PerfettoCalls: a value of PTWRITE is an instant with the value and its function", () => {
+  const { text, calls } = perfettoOf(WRITES);
+  assertEquals(packetsOf(text, 11).filter((packet) => packet.includes(" 9:3 ")), [
+    `1:{8:10 10:1 13:2 11:{4:{1:3 3:4294967301} 4:{1:4 6:"f"} 9:3 23:"ptwrite 0x100000005"}}`,
+  ]);
+  assertEquals([calls.calls, calls.untimed, calls.headless], [3, 1, 0]);
 });
 
 Deno.test("PerfettoCalls: a thread has a track in its process's, and each CPU an idle task", () => {

@@ -1,6 +1,7 @@
-import type { CallTimeline, CallTree } from "@perfdata/pt/decode";
+import { floatAt, intAt } from "@perfdata/format/bytes";
+import type { CallEvents, CallTimeline, CallTree } from "@perfdata/pt/decode";
 import type { PtNames, PtThreads, PtTrace } from "@perfdata/pt/code";
-import { FUNCTION_KIND, type Profile } from "../columns/profile.ts";
+import { FUNCTION_KIND, type Profile, type ProfileWrite } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 
 /** Options of {@linkcode ptProfile}. */
@@ -15,6 +16,8 @@ export interface PtProfileSource {
   readonly timed: boolean;
   /** Innermost node by time. With it, there is a sample with a time for each change. */
   readonly timeline?: CallTimeline | undefined;
+  /** Values of PTWRITE: `PtCalls.writes`. */
+  readonly writes?: CallEvents | undefined;
   /** Description of the trace, such as its file. */
   readonly title?: string;
   /** Description of undecoded parts. */
@@ -55,6 +58,25 @@ function addTimeline(
   for (const { number, end } of known.values()) {
     builder.sample({ stack: -1, event: 0, thread: number, period: 0, time: end });
   }
+}
+
+/** The values of PTWRITE that have a time. */
+function writesOf(
+  rows: CallEvents,
+  builder: ProfileBuilder,
+  { names, trace: { sideband: { threads } } }: PtProfileSource,
+): ProfileWrite[] {
+  return Array.from({ length: rows.count }, (_, i): ProfileWrite => {
+    const tid = intAt(rows.tid, i);
+    const pid = threads.pid(tid, Infinity);
+    return {
+      thread: builder.thread(pid, tid, threads.name(pid, Infinity) ?? `:${pid}`),
+      time: floatAt(rows.time, i),
+      cpu: intAt(rows.cpu, i),
+      value: rows.written(i),
+      function: names.names[intAt(rows.place, i)] as string,
+    };
+  }).filter(({ time }) => time >= 0);
 }
 
 /**
@@ -115,5 +137,6 @@ export function ptProfile(source: PtProfileSource): Profile {
     builder.sample({ stack, event: timed ? 1 : 0, thread, period: insns });
   }
   if (timeline !== undefined) addTimeline(builder, timeline, stacks, threads);
-  return builder.profile();
+  const writes = source.writes === undefined ? [] : writesOf(source.writes, builder, source);
+  return writes.length === 0 ? builder.profile() : { ...builder.profile(), writes };
 }

@@ -137,6 +137,20 @@ export interface ProfileSwitch {
   readonly preempted: boolean;
 }
 
+/** A value that the code of a thread wrote with PTWRITE. */
+export interface ProfileWrite {
+  /** Thread. */
+  readonly thread: number;
+  /** Time in nanoseconds, relative to {@link Profile.epoch}. */
+  readonly time: number;
+  /** CPU; -1 if unknown. */
+  readonly cpu: number;
+  /** The value. */
+  readonly value: bigint;
+  /** Name of the function that wrote it. */
+  readonly function: string;
+}
+
 /**
  * A profile with names, from which call trees, pictures and the formats of other tools are made.
  *
@@ -185,6 +199,8 @@ export interface Profile {
   readonly slices?: { readonly step: number; readonly until: number } | undefined;
   /** Context switches, in order of time; empty if they were not recorded. */
   readonly switches: readonly ProfileSwitch[];
+  /** Values that the code wrote with PTWRITE, in order of each thread's execution. */
+  readonly writes?: readonly ProfileWrite[] | undefined;
   /** Description of the recording: a command or a file. */
   readonly title: string;
   /** Trust in names and stacks, in one line. */

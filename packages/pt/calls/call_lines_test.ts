@@ -54,6 +54,31 @@ async function all(recording: Small, options: CallLinesOptions = {}) {
   };
 }
 
+Deno.test("PtCalls: values of PTWRITE are rows in the innermost call, at their address or that of execution", async () => {
+  const writes = (ip: boolean, payload: bigint): Packet => ({
+    type: "PTW",
+    operandSize: 8,
+    payload,
+    ip,
+  });
+  const lines = await callLines(trace(
+    ip("TIP", 0x1010n),
+    tsc(2000),
+    writes(true, 0x1_0000_0005n),
+    ip("FUP", 0x1010n),
+    ip("TIP", 0x1013n),
+    tsc(3000),
+    tnt("1"),
+    writes(false, 7n),
+    tsc(4000),
+  ));
+  // The columns after the time are duration, and the halves of the value.
+  assertEquals(lines.filter((line) => line.startsWith("write")), [
+    "write 10 7/0 2 744 -1 5 1 cycles",
+    "write 12 7/0 2 1116 -1 7",
+  ]);
+});
+
 Deno.test("PtCalls: recursive calls nest; the time of both is counted once, that of each is its own", async () => {
   const { calls, sums, tree, timeline, sink } = await all(RECURSION);
   assertEquals(calls, [

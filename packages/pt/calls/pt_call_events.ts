@@ -27,14 +27,26 @@ export interface CallEventPart {
  */
 export type JoinedRows = Readonly<Record<"from" | "to" | "tid" | "cpu" | "depth", number>>;
 
+/** Kinds of rows of {@linkcode CallEvents}. */
+export const CALL_ROW = {
+  /** A call. */
+  CALL: 0,
+  /** A return. */
+  RETURN: 1,
+  /** The end of a call without a return: by the end of the trace, or by longjmp. */
+  PASSED: 2,
+  /**
+   * A value that the code at `place` wrote with PTWRITE: its lower 32 bits are in `insns`, its
+   * upper ones in `cycles`.
+   */
+  PTWRITE: 3,
+} as const;
+
 /** Calls and returns: rows in order of each thread's execution. */
 export class CallEvents {
   /** Number of rows. */
   count = 0;
-  /**
-   * 0 a call, 1 a return, 2 the end of a call without a return: by the end of the trace, or by
-   * longjmp.
-   */
+  /** Kind of the row: {@linkcode CALL_ROW}. */
   kind: Uint8Array = new Uint8Array(256);
   /** The thread. */
   tid: Int32Array = new Int32Array(256);
@@ -68,6 +80,11 @@ export class CallEvents {
     this.duration[n] = -1;
     this.insns[n] = this.cycles[n] = this.unsure[n] = 0;
     return n;
+  }
+
+  /** The value of a row of PTWRITE. */
+  written(row: number): bigint {
+    return BigInt(this.cycles[row] ?? 0) << 32n | BigInt(this.insns[row] ?? 0);
   }
 
   /** Forgets all rows. */

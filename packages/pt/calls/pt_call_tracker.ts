@@ -1,7 +1,7 @@
 import { byteAt } from "@perfdata/format/bytes";
 import { CALL_OP, type CallOps } from "./pt_call_ops.ts";
 import type { CallBlocks } from "./pt_call_blocks.ts";
-import type { CallEvents } from "./pt_call_events.ts";
+import { CALL_ROW, type CallEvents } from "./pt_call_events.ts";
 import { CALL_END, type CallLog, EndedCall } from "./pt_call_log.ts";
 import { CallStack, PENDING, RESUMES } from "./pt_call_stack.ts";
 import type { CallTimeline, CallTree } from "./pt_call_tree.ts";
@@ -19,6 +19,8 @@ export interface CallOutputs {
   readonly latency: LatencyTable;
   /** Receives single calls. */
   readonly events: CallEvents | undefined;
+  /** Receives the values of PTWRITE. */
+  readonly writes: CallEvents | undefined;
   /** Receives the executed code by stack. */
   readonly tree: CallTree | undefined;
   /** Receives the innermost node over time. */
@@ -176,6 +178,20 @@ export class CallTracker {
       ops.add(CALL_OP.RESUMES, stack, resumes, resumeLow, resumeHigh);
       this.#defer(CALL_OP.ENABLED, low, high);
     } else this.#push(blocks.placeAt(this.#running.code, low, high), resumeLow, resumeHigh);
+  }
+
+  /** Adds a value that the code at an address wrote with PTWRITE. */
+  write(low: number, high: number, valueLow: number, valueHigh: number): void {
+    // The code at the address is that after the last call or return.
+    if (low !== 0 || high !== 0) this.goOn(low, high);
+    const { writes, blocks } = this.#out;
+    if (writes === undefined || !this.#counts) return;
+    const { tid, depth, isUnsure } = this.#stack;
+    const place = blocks.placeAt(this.#running.code, low, high);
+    const row = writes.add(CALL_ROW.PTWRITE, tid, this.#cpu, depth, place, this.#now);
+    writes.unsure[row] = isUnsure ? 1 : 0;
+    writes.insns[row] = valueLow >>> 0;
+    writes.cycles[row] = valueHigh >>> 0;
   }
 
   /** Forgets the end of the last block: the code since then is unknown. */

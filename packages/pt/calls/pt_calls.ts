@@ -55,6 +55,8 @@ export interface CallOptions {
 export class PtCalls implements PtPartSink<CallPart> {
   /** Calls and returns since the last clearing, if requested. If so, there are no sums. */
   readonly events: CallEvents | undefined;
+  /** The values of PTWRITE: `events`, or rows of their own beside a timeline. */
+  readonly writes: CallEvents | undefined;
   /** Executed code by stack, if requested. */
   readonly tree: CallTree | undefined;
   /** The innermost node over time, if requested. */
@@ -94,6 +96,7 @@ export class PtCalls implements PtPartSink<CallPart> {
     this.tree = options.tree === true ? new CallTree() : undefined;
     this.timeline = options.timeline === true ? new CallTimeline() : undefined;
     this.events = options.events === true || idle !== undefined ? new CallEvents() : undefined;
+    this.writes = this.events ?? (options.timeline === true ? new CallEvents() : undefined);
     if (part === true) {
       this.#ops = new CallOps(this.events);
       this.#own = new OwnSums();
@@ -102,12 +105,13 @@ export class PtCalls implements PtPartSink<CallPart> {
     const { from = -Infinity, to = Infinity } = filter;
     this.#blocks = new CallBlocks(code);
     this.#log = new CallLog({ rows, latency, from, to, own: this.#own });
-    const { tree, timeline } = this;
+    const { tree, timeline, writes } = this;
     this.#out = {
       blocks: this.#blocks,
       log: this.#log,
       latency,
       events,
+      writes,
       tree,
       timeline,
       ops: this.#ops,
@@ -290,6 +294,14 @@ export class PtCalls implements PtPartSink<CallPart> {
       case FlowEvent.ASYNC:
         tracker.interrupt(low, high, run.low[event] as number, run.high[event] as number);
         break;
+      case FlowEvent.PTWRITE: {
+        // Without its own address, it is in the code that runs.
+        const [atLow, atHigh] = low === 0 && high === 0
+          ? [run.hereLow[event] as number, run.hereHigh[event] as number]
+          : [low, high];
+        tracker.write(atLow, atHigh, run.low[event] as number, run.high[event] as number);
+        break;
+      }
       case FlowEvent.ERROR:
         tracker.lose();
     }

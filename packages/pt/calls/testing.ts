@@ -10,7 +10,7 @@ function addressOf(places: Places, place = -1): number {
   return place < 0 ? NaN : places.address(place);
 }
 
-const KINDS = ["call", "return", "open"];
+const KINDS = ["call", "return", "open", "write"];
 
 /** Options of call lines. Times are ns since the first TSC packet. */
 export interface CallLinesOptions extends Omit<CallOptions, "filter" | "idle"> {

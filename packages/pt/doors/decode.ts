@@ -3,7 +3,12 @@
  *
  * @module
  */
-export { type CallEventPart, CallEvents, type JoinedRows } from "../calls/pt_call_events.ts";
+export {
+  CALL_ROW,
+  type CallEventPart,
+  CallEvents,
+  type JoinedRows,
+} from "../calls/pt_call_events.ts";
 export { type CallRows, PLACE_ROWS } from "../calls/pt_call_log.ts";
 export { CallTimeline, CallTree } from "../calls/pt_call_tree.ts";
 export { type CallFilter, type CallOptions, PtCalls } from "../calls/pt_calls.ts";

@@ -39,6 +39,8 @@ function packets(from: number): Packet[] {
         break;
       default:
         all.push(tnt("11"), ip("TIP", BASE));
+        all.push({ type: "PTW", operandSize: 8, payload: BigInt(i) << 30n, ip: true });
+        all.push(ip("FUP", BASE));
     }
   }
   return all;

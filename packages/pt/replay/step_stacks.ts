@@ -68,6 +68,7 @@ export class StepStacks implements ListFollower {
       log: new CallLog({ rows: PLACE_ROWS, latency, from: -Infinity, to: Infinity }),
       latency,
       events: new CallChanges((isCall, depth) => this.#change(isCall, depth)),
+      writes: undefined,
       tree: undefined,
       timeline: undefined,
       ops: undefined,

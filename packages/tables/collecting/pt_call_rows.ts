@@ -1,5 +1,5 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
-import type { CallEvents } from "@perfdata/pt/decode";
+import { CALL_ROW, type CallEvents } from "@perfdata/pt/decode";
 import type { PtNames, PtThreads } from "@perfdata/pt/code";
 import { constant, type RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
@@ -38,7 +38,7 @@ export class PtCallRows {
   /** Adds calls that ended. The names of their places have to be resolved. */
   take(events: CallEvents, names: PtNames, threads: PtThreads): void {
     for (let i = 0; i < events.count; i++) {
-      if (events.kind[i] === 0) continue;
+      if (events.kind[i] === 0 || events.kind[i] === CALL_ROW.PTWRITE) continue;
       const tid = intAt(events.tid, i);
       const place = intAt(events.place, i);
       const [time, duration] = [floatAt(events.time, i), floatAt(events.duration, i)];
