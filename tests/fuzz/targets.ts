@@ -205,6 +205,7 @@ export function toolCalls(
 function toolTargets(): Omit<Target, "kind">[] {
   return [...COMMANDS.values()].flat().map(({ name }) => ({
     name,
+    ways: callsOf(name, { path: "", folder: "" }).length,
     async run(_, place, random) {
       const found = callsOf(name, place);
       if (found.length === 0) return;

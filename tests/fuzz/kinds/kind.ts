@@ -49,6 +49,8 @@ export interface Place {
 export interface Target {
   readonly name: string;
   readonly kind: Kind;
+  /** Number of calls of which `random` picks one; 1 if missing. */
+  readonly ways?: number;
   /** @param seed Name of the seed that the input was made from. */
   run(
     bytes: Uint8Array<ArrayBuffer>,
