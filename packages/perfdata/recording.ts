@@ -206,8 +206,8 @@ export class Recording implements Disposable {
       import("@perfdata/profile"),
     ]);
     const counts = new SampleCollector(functionColumns(shown, children));
-    const { engine, symbols } = await this.collect(counts, { filter });
-    const table = await functionTable(engine, counts, await symbols(), shown);
+    const { symbols } = await this.collect(counts, { filter });
+    const table = await functionTable(counts, await symbols(), shown);
     const rows: NamedFunctionRow[] = [];
     for (const row of table.rows) {
       if ((rows.length & 0xff) === 0) await this.#turns.turn();

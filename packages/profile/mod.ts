@@ -8,7 +8,6 @@ export {
   type CollectedPart,
   type CollectedSwitch,
   type CollectOptions,
-  type EventTotal,
   type SampleKeys,
   type TakenRows,
 } from "./collecting/collect_options.ts";
@@ -26,6 +25,7 @@ export {
   type ProfileOptions,
   recordedProfile,
 } from "./collecting/recorded_profile.ts";
+export { type CodeToName, type CollectedSamples, sampledCode } from "./collecting/sampled_code.ts";
 export { SampleCollector } from "./collecting/sample_collector.ts";
 export {
   DETAIL_COLUMNS,
@@ -61,6 +61,7 @@ export {
   profileWeight,
   type ProfileWrite,
   type SampleColumns,
+  type SampledCode,
   type StackColumns,
   totals,
   UNVERIFIED_MARK,
@@ -84,7 +85,13 @@ export {
   nameCode,
   type NamedCode,
 } from "./names/code_names.ts";
-export { type NamedPlaces, namePlaces } from "./names/profile_names.ts";
+export {
+  type CodeColumns,
+  codeColumns,
+  type NamedPlaces,
+  namePlaces,
+  type ProfilePlaces,
+} from "./names/profile_names.ts";
 export { runFunction, runObject } from "./names/run_names.ts";
 export {
   type ColorMode,

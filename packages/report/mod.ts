@@ -62,14 +62,7 @@ export {
   sampleKeys,
   SORT_KEYS,
 } from "./functions/function_keys.ts";
-export {
-  type CodePlaces,
-  type CodeToName,
-  nameCounted,
-  type NameNeeds,
-  PlaceNames,
-  type Show,
-} from "./functions/function_names.ts";
+export { type CodeToList, type NameNeeds, PlaceNames } from "./functions/function_names.ts";
 export {
   FunctionNumbers,
   LEVEL,
@@ -87,17 +80,16 @@ export {
   percentText,
 } from "./functions/function_text.ts";
 export {
-  type CountedCode,
-  type CountedSamples,
+  type FoundInFiles,
   FunctionTable,
   functionTable,
   nameNeeds,
+  type RowStack,
 } from "./functions/functions.ts";
 export {
   functions,
   type FunctionsOptions,
   type NamedFunctionRow,
 } from "./functions/functions_of.ts";
-export { type ProfileFunctions, profileFunctions } from "./functions/profile_functions.ts";
-export { TraceBranchSamples, tracePlaces } from "./functions/trace_branches.ts";
+export { TraceBranchSamples } from "./functions/trace_branches.ts";
 export { distinct, textRanks, Texts } from "./numbered_texts.ts";

@@ -126,7 +126,11 @@ export { roundedPeriods } from "./samples/period_sums.ts";
 export type { SampleFilter } from "./samples/resolve.ts";
 export type { ResolveNeeds } from "./samples/sample_shape.ts";
 export { type EventPeriods, LargestPeriods, rulingPeriodText } from "./samples/ruling_period.ts";
-export { type HistogramPart, SampleHistogram } from "./samples/sample_histogram.ts";
+export {
+  type HistogramColumns,
+  type HistogramPart,
+  SampleHistogram,
+} from "./samples/sample_histogram.ts";
 export { SampleReads } from "./samples/sample_reads.ts";
 export { isContextMarker } from "./stacks/chains.ts";
 export { type StacksPart, StackTable, UserFrames } from "./stacks/stacks.ts";

@@ -38,7 +38,7 @@ async function lines(folder: string, sort: readonly SortKey[], width?: number): 
   const reader = await PerfDataReader.open(bytesSource(data));
   const counts = new SampleCollector({});
   const engine = await runEngine(reader, [counts]);
-  const table = await functionTable(engine, counts, localResolver({ places: {} }), { sort });
+  const table = await functionTable(counts, localResolver({ places: {} }), { sort });
   const { eventNames } = engine;
   return [...functionText(table, { format: "table", eventNames, width })].join("").trimEnd()
     .split("\n").slice(2);
@@ -154,7 +154,7 @@ async function sampledNames(path: string): Promise<string[]> {
     const counts = new SampleCollector({});
     const engine = await runEngine(reader, [counts], { diagnostics: () => {} });
     const resolver = localResolver({ places: {}, machine: engine.recorded });
-    const table = await functionTable(engine, counts, resolver, { sort: ["dso", "sym"] });
+    const table = await functionTable(counts, resolver, { sort: ["dso", "sym"] });
     const names = new Set<string>();
     for (const row of table.rows) {
       names.add(table.names.functions.text(table.symbol(row)));

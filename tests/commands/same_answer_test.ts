@@ -48,7 +48,7 @@ async function answers(source: ByteSource, kallsyms: string, together: boolean) 
   const consumers = together ? [overview, counts, chains, addresses, profiled] : [counts];
   const engine = await runEngine(reader, consumers, { diagnostics: () => {} });
   const resolver = openResolver({ parameters: false, kallsyms, machine: engine.recorded });
-  const table = await functionTable(engine, counts, resolver, {
+  const table = await functionTable(counts, resolver, {
     sort: ["comm", "dso", "sym", "tid"],
   });
   const found = {
@@ -57,7 +57,7 @@ async function answers(source: ByteSource, kallsyms: string, together: boolean) 
     functions: Array.from(table.rows, (row) => JSON.stringify(table.row(row))),
   };
   if (!together) return found;
-  const children = await functionTable(engine, chains, resolver);
+  const children = await functionTable(chains, resolver);
   const trust = await symbolTrust(addresses.recorded(), resolver);
   const { profile } = await recordedProfile(profiled, { resolver, title: "" });
   const decoder = new TextDecoder();

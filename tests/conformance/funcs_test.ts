@@ -222,7 +222,7 @@ async function functionsOf(
     // Without the names in recordings of simpleperf and hiperf, which perf does not know.
     machine: { release: engine.recorded.release, arch: engine.recorded.arch },
   });
-  const table = await functionTable(engine, counts, resolver, options);
+  const table = await functionTable(counts, resolver, options);
   return Array.from(table.rows, (row) => table.row(row));
 }
 

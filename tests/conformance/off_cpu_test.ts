@@ -71,10 +71,10 @@ for (const littleEndian of [true, false]) {
       const stacks = new SampleCollector({ stacks: true });
       const ordered = await runEngine(await open(bytesSource(bytes)), [stacks, new Overview()], {});
       const resolver = openResolver({ parameters: false, machine: engine.recorded });
-      const table = await functionTable(engine, counts, resolver, {
+      const table = await functionTable(counts, resolver, {
         sort: ["comm", "tid", "dso", "sym"],
       });
-      const callers = await functionTable(ordered, stacks, resolver);
+      const callers = await functionTable(stacks, resolver);
       assertEquals([engine.leftOut, ordered.leftOut], [0, 0]);
       const all = (found: typeof table) =>
         Array.from(found.rows, (row) => JSON.stringify(found.row(row)));

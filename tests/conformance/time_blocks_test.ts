@@ -32,7 +32,7 @@ async function functions(source: ByteSource, time: Times, more: readonly Consume
     ...options,
   });
   const resolver = openResolver({ parameters: false, kallsyms, machine: engine.recorded });
-  const table = await functionTable(engine, consumer, resolver, {
+  const table = await functionTable(consumer, resolver, {
     sort: ["comm", "dso", "sym", "tid"],
   });
   return [

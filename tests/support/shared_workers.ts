@@ -105,7 +105,7 @@ export async function rows(
     workers: shared.workers,
   });
   const resolver = openResolver({ ...symbols, machine: engine.recorded });
-  const table = await functionTable(engine, consumer, resolver, { sort });
+  const table = await functionTable(consumer, resolver, { sort });
   return [
     JSON.stringify([consumer.totals, consumer.leftOut, engine.leftOut, engine.unjoined]),
     JSON.stringify(engine.unwound?.all ?? null),

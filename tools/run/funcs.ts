@@ -19,12 +19,11 @@ import {
   isTimeWeight,
   type Profile,
   SampleCollector,
+  sampledCode,
 } from "@perfdata/profile";
 import type { ByteSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import {
-  type CountedCode,
-  type CountedSamples,
   type FunctionOptions,
   type FunctionTable,
   functionTable,
@@ -98,20 +97,15 @@ function wantedOf(question: Question, eventNames: readonly string[]): FunctionOp
 /** Prints the rows of a table, as text, CSV or JSON. */
 async function print(
   { order, flags: { on } }: Question,
-  { code, counts, table, eventNames }: {
-    readonly code: CountedCode;
-    readonly counts: CountedSamples;
-    readonly table: FunctionTable;
-    readonly eventNames: readonly string[];
-  },
+  table: FunctionTable,
 ): Promise<void> {
   const { FunctionChains } = order === undefined ? {} : await import("@perfdata/report");
-  const chains = order && FunctionChains && new FunctionChains(code, counts, table, order);
+  const chains = order && FunctionChains && new FunctionChains(table, order);
   const { csvText } = on.csv ? await import("../shared/csv.ts") : {};
   for (
     const text of functionText(table, {
       format: on.json ? "json" : on.csv ? "csv" : "table",
-      eventNames,
+      eventNames: table.eventNames,
       chains: chains && {
         lines: (row) => chains.lines(row, LEAST_CHAIN),
         json: (row) => ({ chains: chains.chains(row) }),
@@ -130,8 +124,8 @@ async function print(
 async function ofTrace(question: Question): Promise<number> {
   const { name, sort, inline, limit, flags } = question;
   const { decodeBranches } = await import("../shared/branches_pt.ts");
-  const { TraceBranchSamples, tracePlaces } = await import("@perfdata/report");
-  let counts: CountedSamples | undefined;
+  const { FunctionTable, TraceBranchSamples } = await import("@perfdata/report");
+  let counts: InstanceType<typeof TraceBranchSamples> | undefined;
   const { trace, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
     const samples = new TraceBranchSamples(names, sampleKeys(sort));
     counts = samples;
@@ -144,10 +138,11 @@ async function ofTrace(question: Question): Promise<number> {
     debugInformation: inline && sort.includes("sym") ||
       sort.some((key) => key.startsWith("src")),
   });
-  const eventNames = ["branches"];
-  const places = tracePlaces(trace.code);
-  const table = await functionTable(places, counts, resolver, wantedOf(question, eventNames));
-  await print(question, { code: places, counts, table, eventNames });
+  const { places } = trace.code;
+  const { code, trust } = await sampledCode(counts, { places, resolver });
+  const wanted = wantedOf(question, code.events.map(({ name }) => name));
+  const table = new FunctionTable(code, wanted, { trust });
+  await print(question, table);
   complainAll(
     "funcs",
     trustLines(table.trust, { verbose: flags.on.verbose, counted: "ends of branches" }),
@@ -210,7 +205,7 @@ async function ofProfile(
   from: "tables" | "imported" | "transformed",
 ): Promise<number> {
   const { name, sort, limit } = question;
-  const { profileFunctions } = await import("@perfdata/report");
+  const { FunctionTable } = await import("@perfdata/report");
   const lacking = sort.find((key) =>
     key === "socket" || key === "cpu"
       ? key === "socket" || profile.samples.cpu === undefined
@@ -226,11 +221,11 @@ async function ofProfile(
     );
   }
   const eventNames = profile.events.map(({ name }) => name);
-  const { table, code, counts } = profileFunctions(profile, wantedOf(question, eventNames));
-  await print(question, { code, counts, table, eventNames });
+  const table = new FunctionTable(profile, wantedOf(question, eventNames));
+  await print(question, table);
   if (from !== "transformed") complain(`funcs: ${name}: ${profile.trust}`);
   if (table.rows.length > 0 || limit === 0) return 0;
-  const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
+  const samples = table.totals.reduce((sum, total) => sum + total.samples, 0);
   complain(`funcs: ${name}: no row is left of ${samples} samples`);
   return 1;
 }
@@ -319,18 +314,13 @@ async function ofSamples(question: Question, input: ByteSource): Promise<number>
     ? await import("../shared/printed_types.ts")
     : {};
   const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
-  const table = await functionTable(engine, counts, resolver, {
+  const table = await functionTable(counts, resolver, {
     ...wantedOf(question, eventNames),
     dataTypes,
     progress: progress.names,
   });
   progress.finish();
-  await print(question, {
-    code: engine,
-    counts,
-    table,
-    eventNames: isTime ? eventNames : table.eventNames,
-  });
+  await print(question, table);
   if (types && table.unknownTypes !== undefined) {
     reportUnknownTypes?.("funcs", name, table.unknownTypes);
   }

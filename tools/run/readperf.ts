@@ -1,7 +1,7 @@
 /** Runs `readperf`. */
 import { trustLines } from "@perfdata/report/trust";
 import { type RecordedObjects, runEngine } from "@perfdata/session";
-import { type EventTotal, SampleCollector } from "@perfdata/profile";
+import { type ProfileTotal, SampleCollector } from "@perfdata/profile";
 import { type NewFile, type NewFolder, newFolder, openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import { type FunctionTable, functionTable, percentText } from "@perfdata/report";
@@ -92,7 +92,7 @@ class CsvFile {
 
 function* overviewLines(
   { types, processes, time }: Overview,
-  totals: readonly EventTotal[],
+  totals: readonly ProfileTotal[],
   names: readonly string[],
 ): Generator<string, void, void> {
   const records = types.reduce((sum, { count }) => sum + count, 0);
@@ -214,7 +214,7 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     writeStat(files, overview);
     writeProcesses(files, overview, cells);
     const resolver = await resolverFor(engine.recorded);
-    const table = await functionTable(engine, counts, resolver, {
+    const table = await functionTable(counts, resolver, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",
       progress: progress.names,

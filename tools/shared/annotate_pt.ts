@@ -2,9 +2,7 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
 import { InsnDecoder } from "@perfdata/intel-pt";
 import { namePlaces, type Profile, ThreadTable } from "@perfdata/profile";
-import { tracePlaces } from "@perfdata/report";
 import type { ObjectCodeReader } from "@perfdata/session/code";
-import { shortName } from "@perfdata/session";
 import { traceBranches, type TraceCounts } from "./branches_pt.ts";
 import { complain, InputError, Progress, UsageError } from "./cli.ts";
 import type { ReadProfile } from "./open_profile.ts";
@@ -42,7 +40,7 @@ export async function readTracedInsns(
   const place = Int32Array.from(executed.keys());
   const count = Float64Array.from(executed.values());
   const { length } = place;
-  const places = tracePlaces(code).places;
+  const { places } = code;
   const stacks = { parent: new Int32Array(length).fill(-1), place };
   const samples = {
     length,
@@ -64,16 +62,8 @@ export async function readTracedInsns(
   threads.add(-1, -1, "");
   const profile: Profile = {
     ...{ title, trust: "", events: [{ name: "instructions", unit: "count" }], threads },
-    objects: places.mapped.map((mapped, number) => {
-      const { buildId } = code.places.objects[number] ?? {};
-      return {
-        name: shortName(mapped),
-        path: mapped.name,
-        buildId,
-      };
-    }),
-    ...{ functions: named.functions, frames: named.frames, places: named.places },
-    ...{ files: named.files, stacks, samples, epoch: 0n, switches: [] },
+    ...{ objects: named.objects, functions: named.functions, frames: named.frames },
+    ...{ places: named.places, files: named.files, stacks, samples, epoch: 0n, switches: [] },
   };
   complain(`${tool}: ${name}: all of its Intel PT: each instruction that ran counts as a sample`);
   return {

@@ -163,7 +163,7 @@ export function viewProfile(profile: Profile): ViewProfile {
 }
 
 /** Returns the used part of a column; a column that is used as a whole is not copied. */
-function integers(column: Int32Array | Uint16Array, length: number): Int32Array {
+function integers(column: Int32Array, length: number): Int32Array {
   if (column instanceof Int32Array && isWhole(column, length)) return column;
   const used = new Int32Array(length);
   used.set(column.subarray(0, length));

@@ -1,5 +1,5 @@
-import type { EngineOptions, HistogramPart, TimePart } from "@perfdata/session";
-import type { ProfileWeight } from "../columns/profile.ts";
+import type { EngineOptions, HistogramColumns, HistogramPart, TimePart } from "@perfdata/session";
+import type { ProfileTotal, ProfileWeight } from "../columns/profile.ts";
 import type { DetailKeys, DetailsPart } from "./sample_details.ts";
 import type { TimedPart } from "./timed_rows.ts";
 
@@ -77,18 +77,6 @@ export interface CollectOptions {
   readonly span?: boolean | undefined;
 }
 
-/** Totals of an event. */
-export interface EventTotal {
-  /** Number of samples. */
-  samples: number;
-  /** Sum of the periods. */
-  period: number;
-  /**
-   * Sum of the periods, each divided by the number of threads that had a CPU, if that is counted.
-   */
-  latency?: number;
-}
-
 /** A context switch, with the thread's name at that time. */
 export interface CollectedSwitch {
   /** The thread, as a context of the histogram. */
@@ -104,15 +92,9 @@ export interface CollectedSwitch {
 }
 
 /** The collected samples: a row for each sample, or for equal samples. */
-export interface TakenRows {
-  /** Contexts of the histogram. */
-  readonly context: Int32Array<ArrayBuffer>;
-  /** Place or stack; -1 if the sample has none. */
-  readonly node: Int32Array<ArrayBuffer>;
-  /** Number of samples. */
+export interface TakenRows extends Omit<HistogramColumns, "count"> {
+  /** Numbers of samples. */
   readonly count: Float64Array | Uint8Array;
-  /** Sum of the periods. */
-  readonly period: Float64Array;
   /** Time in ns from an origin, if samples have times. */
   readonly time?: Float64Array;
   /** CPU, -1 if unknown, if samples have times. */
@@ -136,7 +118,7 @@ export interface CollectedPart {
   /** Other values of samples: `SampleDetails.part`. */
   readonly details: DetailsPart | undefined;
   /** Totals by index of the event. */
-  readonly totals: readonly EventTotal[];
+  readonly totals: readonly ProfileTotal[];
   /** Largest period by index of the event. */
   readonly largest: readonly number[];
   /** Samples whose READ values are damaged or of an unknown event. */

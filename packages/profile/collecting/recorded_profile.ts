@@ -8,25 +8,17 @@ import {
   roundedPeriods,
   rulingPeriodText,
   sharedBuildIdTexts,
-  shortName,
   STAND_IN_FRAME,
   type SymbolTrust,
   UNMAPPED,
 } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
-import {
-  isTimeWeight,
-  type Profile,
-  type ProfileEvent,
-  type SampleColumns,
-  type StackColumns,
-  totals,
-} from "../columns/profile.ts";
-import { ThreadTable } from "../columns/thread_table.ts";
+import { type Profile, type SampleColumns, type StackColumns, totals } from "../columns/profile.ts";
 import { namePlaces } from "../names/profile_names.ts";
 import { withStateFrames } from "../views/state_frames.ts";
 import { STAND_IN } from "./collect_options.ts";
 import type { CollectOptions, SampleCollector } from "./sample_collector.ts";
+import { samplesOf, stackColumns, threadsOf } from "./sampled_code.ts";
 
 export type { ProfileWeight } from "../columns/profile.ts";
 
@@ -87,32 +79,26 @@ export async function recordedProfile(
   collector: SampleCollector,
   names: ProfileNames,
 ): Promise<{ profile: Profile; trust: SymbolTrust }> {
-  const { engine, span } = collector;
-  const { stacks } = engine;
+  const { engine, span, events } = collector;
   const { threads, threadOf } = threadsOf(collector);
   const { first, last } = span;
   const epoch = epochOf(first);
-  const { states, ...samples } = samplesOf(collector, threadOf, epoch);
-  const columns = {
-    parent: stacks.parent.subarray(0, stacks.count),
-    place: stacks.place.subarray(0, stacks.count),
-  };
+  const { detail: states, ...samples } = samplesOf(collector, threadOf, epoch);
+  const stacks = stackColumns(engine.stacks);
   const { trust, ...named } = await namePlaces(
     engine,
-    columns,
+    stacks,
     samples,
     names.resolver,
     names.progress,
   );
-  const events = eventsOf(collector);
   const profile: Profile = {
     ...named,
     title: names.title,
-    trust: trustLine(collector, trust, callersOf(columns, samples, engine), { events, samples }),
+    trust: trustLine(collector, trust, callersOf(stacks, samples, engine), { events, samples }),
     events,
     threads,
-    objects: objectsOf(engine),
-    stacks: columns,
+    stacks,
     samples,
     epoch,
     span: first === undefined ? undefined : [Number(first - epoch), Number(last - epoch)],
@@ -135,78 +121,19 @@ const OFF_CPU = "[off-cpu]";
 function withStates(
   { intervals, weight }: SampleCollector,
   profile: Profile,
-  states: Uint8Array,
+  states: Int32Array,
 ): Profile {
   if (intervals === undefined) return profile;
   const marked = intervals.standIns === 0
     ? profile
-    : withStateFrames(profile, states.map((of) => of & STAND_IN && 1), [STAND_IN_FRAME], OFF_CPU);
-  const waits = states.map((of) => of & ~STAND_IN);
+    : withStateFrames(profile, Uint8Array.from(states, (of) => of & STAND_IN && 1), [
+      STAND_IN_FRAME,
+    ], OFF_CPU);
+  const waits = Uint8Array.from(states, (of) => of & ~STAND_IN);
   const shown = weight === "wall"
     ? withStateFrames(marked, waits, ["[waiting]", "[runnable]"], OFF_CPU)
     : marked;
   return { ...shown, notes: intervalLines(intervals) };
-}
-
-export function objectsOf({ places }: Engine): Profile["objects"] {
-  return places.objects.map(({ path, buildId }, number) => ({
-    name: shortName(places.mapped[number] ?? { name: path, kernel: false }),
-    path,
-    buildId,
-  }));
-}
-
-/** The threads in order of appearance, and the index of the thread by context. */
-export function threadsOf(
-  collector: SampleCollector,
-): { readonly threads: ThreadTable; readonly threadOf: Int32Array } {
-  const { histogram, comms } = collector;
-  const isApart = collector.collects("tid");
-  const threads = new ThreadTable();
-  const threadOf = new Int32Array(histogram.contextCount);
-  for (let context = 0; context < threadOf.length; context++) {
-    const comm = histogram.comm(context);
-    const name = comms?.name(comm);
-    // A thread without a name is identified by its tid.
-    const [pid, tid] = isApart
-      ? [histogram.pid(context), histogram.tid(context)]
-      : name === undefined
-      ? [comms?.pid(comm) ?? -1, comms?.tid(comm) ?? -1]
-      : [-1, -1];
-    threadOf[context] = threads.add(pid, tid, name);
-  }
-  return { threads, threadOf };
-}
-
-/** The samples; if times are counted, with the states of threads. */
-export function samplesOf(
-  collector: SampleCollector,
-  threadOf: Int32Array,
-  epoch: bigint,
-): SampleColumns & { readonly states?: Uint8Array } {
-  const { histogram } = collector;
-  const { context, node: stack, ...rows } = collector.takeRows(epoch);
-  const { length } = context;
-  const event = new Int32Array(length);
-  const states = collector.collects("state") ? new Uint8Array(length) : undefined;
-  for (let row = 0; row < length; row++) {
-    const of = intAt(context, row);
-    if (states !== undefined) states[row] = histogram.detail(of);
-    event[row] = histogram.event(of);
-    context[row] = intAt(threadOf, of);
-  }
-  return { length, ...rows, stack, event, thread: context, states };
-}
-
-/** The events of the recording, or one for times. */
-export function eventsOf({ weight, engine }: SampleCollector): readonly ProfileEvent[] {
-  if (isTimeWeight(weight)) return [{ name: weight, unit: "nanoseconds" }];
-  const { eventNames, reader } = engine;
-  return reader.events.all.map((_, number) => {
-    const name = eventNames[number] ?? `event ${number}`;
-    // The periods of the software clocks are nanoseconds.
-    return { name, unit: /^(cpu|task)-clock\b/.test(name) ? "nanoseconds" : "count" };
-  });
 }
 
 /**

@@ -28,13 +28,17 @@ import {
   TimeSpan,
 } from "@perfdata/session";
 import { NodeTable } from "../columns/node_table.ts";
-import { isTimeWeight, type ProfileWeight } from "../columns/profile.ts";
+import {
+  isTimeWeight,
+  type ProfileEvent,
+  type ProfileTotal,
+  type ProfileWeight,
+} from "../columns/profile.ts";
 import { AccessSamples } from "./access_samples.ts";
 import {
   type CollectedPart,
   type CollectedSwitch,
   type CollectOptions,
-  type EventTotal,
   type SampleKeys,
   STAND_IN,
   type TakenRows,
@@ -65,7 +69,7 @@ const SWITCH = -1;
 export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   readonly needs: Needs;
   /** Totals by index of the event. */
-  readonly totals: EventTotal[] = [];
+  readonly totals: ProfileTotal[] = [];
   /** The largest period of each event; the largest weight if memory accesses are counted. */
   readonly largest: LargestPeriods = new LargestPeriods();
   /** The summed quantity. */
@@ -181,9 +185,15 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
     return this.#intervals;
   }
 
-  /** The names of the events. */
-  get eventNames(): readonly string[] {
-    return this.#engine?.eventNames ?? [];
+  /** The events of the recording, or one for times. */
+  get events(): readonly ProfileEvent[] {
+    if (isTimeWeight(this.weight)) return [{ name: this.weight, unit: "nanoseconds" }];
+    const { eventNames, reader } = this.engine;
+    return reader.events.all.map((_, number) => {
+      const name = eventNames[number] ?? `event ${number}`;
+      // The periods of the software clocks are nanoseconds.
+      return { name, unit: /^(cpu|task)-clock\b/.test(name) ? "nanoseconds" : "count" };
+    });
   }
 
   /** Counts the running threads, if needed. */
@@ -389,18 +399,9 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       const rows = this.#timed.inOrder(origin);
       return { ...rows, count: new Uint8Array(rows.node.length).fill(1) };
     }
-    const sums = this.#histogram;
-    const { size } = sums;
-    const [context, node] = [new Int32Array(size), new Int32Array(size)];
-    const [count, period] = [new Float64Array(size), new Float64Array(size)];
-    for (let row = 0; row < size; row++) {
-      context[row] = sums.contextOf(row);
-      node[row] = sums.node(row);
-      count[row] = sums.samples(row);
-      period[row] = sums.period(row);
-    }
-    sums.clear();
-    return { context, node, count, period };
+    const rows = this.#histogram.columns();
+    this.#histogram.clear();
+    return rows;
   }
 
   part(): CollectedPart {
@@ -503,7 +504,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
   #count(run: Run, i: number, event: number, comm: number, period: number): void {
     const { events, span, parallelism: wanted } = this.options;
     if (events !== undefined && !events.has(event)) return;
-    const total = this.totals[event] as EventTotal;
+    const total = this.totals[event] as ProfileTotal;
     const { pairs, details } = this;
     const access = this.#access;
     if (pairs !== undefined && access === undefined) {
@@ -567,7 +568,7 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
    */
   #countBranches(
     nodes: NodeTable,
-    total: EventTotal,
+    total: ProfileTotal,
     run: Run,
     i: number,
     event: number,

@@ -1,5 +1,7 @@
 import { floatAt } from "@perfdata/format/bytes";
+import type { SymbolInfo } from "@perfdata/symbols";
 import { UNVERIFIED_MARK } from "@perfdata/symbols/resolver";
+import type { SampleDetails } from "../collecting/sample_details.ts";
 import type { ThreadTable } from "./thread_table.ts";
 
 export { UNVERIFIED_MARK };
@@ -50,12 +52,19 @@ export interface ProfileObject {
   readonly path: string;
   /** Build id in lower-case hex, if known. */
   readonly buildId?: string;
+  /** Added to addresses in the object when they are displayed: the kernel's address. */
+  readonly base?: number;
 }
 
 /** Functions of a {@linkcode Profile}: a row each. */
 export interface FunctionColumns {
   /** Names; `""` if the code has no name. */
   readonly name: readonly string[];
+  /**
+   * Symbol of each function, with its range in the object. Without this column, functions of one
+   * name in an object are one function.
+   */
+  readonly symbol?: readonly (SymbolInfo | undefined)[];
   /** Object; -1 if unmapped. */
   readonly object: Int32Array;
   /** {@linkcode FUNCTION_KIND} bits. */
@@ -85,6 +94,10 @@ export interface PlaceColumns {
   readonly start: Int32Array;
   /** Frames, innermost first: inlined functions, then the function that they were inlined into. */
   readonly frames: Int32Array;
+  /** CPU mode of the code; without this column, it is that of the function's kind. */
+  readonly mode?: Uint8Array;
+  /** All digits of addresses that a double cannot represent, in hex, by place. */
+  readonly exact?: ReadonlyMap<number, string>;
 }
 
 /** Stacks of a {@linkcode Profile}: a row is a place and the stack of its caller. */
@@ -97,7 +110,7 @@ export interface StackColumns {
 
 /**
  * Samples of a {@linkcode Profile}. Either a row per sample, sorted by time, with `time` and `cpu`;
- * or a row for equal samples, without these columns.
+ * or a row for equal samples, without `time`.
  */
 export interface SampleColumns {
   /** Number of rows; the columns may be longer. */
@@ -105,7 +118,7 @@ export interface SampleColumns {
   /** Innermost stack; -1 without a stack. */
   readonly stack: Int32Array;
   /** Event. */
-  readonly event: Uint16Array | Int32Array;
+  readonly event: Int32Array;
   /** Thread. */
   readonly thread: Int32Array;
   /** Number of samples in the row. */
@@ -121,6 +134,12 @@ export interface SampleColumns {
    * several PMUs.
    */
   readonly pmu?: Uint8Array;
+  /** Index of other values in {@linkcode SampledCode.details}; flags of a branch. */
+  readonly detail?: Int32Array;
+  /** If rows are branches: place of the source. The stack is that of the target. */
+  readonly from?: Int32Array;
+  /** If rows are memory accesses: place of the data. The stack is that of the code. */
+  readonly data?: Int32Array;
 }
 
 /** A context switch of a thread, which some formats show as a marker. */
@@ -152,21 +171,10 @@ export interface ProfileWrite {
 }
 
 /**
- * A profile with names, from which call trees, pictures and the formats of other tools are made.
- *
- * @example
- * ```ts
- * import { ProfileBuilder, totals } from "@perfdata/profile";
- * import { assertEquals } from "@std/assert";
- *
- * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
- * const thread = builder.thread(7, 7, "demo");
- * const main = builder.place(-1, 0x10, [{ name: "main" }]);
- * builder.sample({ stack: builder.stack(-1, main), event: 0, thread, count: 2, period: 500 });
- * assertEquals(totals(builder.profile()), [{ samples: 2, period: 500 }]);
- * ```
+ * Samples with their code, from which rows of functions are made: a {@linkcode Profile}, or samples
+ * of a recording whose functions have ranges.
  */
-export interface Profile {
+export interface SampledCode {
   /** The events. */
   readonly events: readonly ProfileEvent[];
   /** The threads. */
@@ -185,6 +193,34 @@ export interface Profile {
   readonly stacks: StackColumns;
   /** The samples. */
   readonly samples: SampleColumns;
+  /** Displays names of functions that have symbols. Without it, names are displayed as they are. */
+  readonly show?: ((name: string) => string) | undefined;
+  /** Totals by event, if samples count in them that are not among `samples`. */
+  readonly totals?: readonly ProfileTotal[] | undefined;
+  /** Other values of samples. */
+  readonly details?: SampleDetails | undefined;
+  /** Recorded paths of cgroups, by id. */
+  readonly cgroups?: ReadonlyMap<bigint, string> | undefined;
+  /** Socket by CPU, if the recording has sockets. */
+  readonly sockets?: readonly number[] | undefined;
+}
+
+/**
+ * A profile with names, from which call trees, pictures and the formats of other tools are made.
+ *
+ * @example
+ * ```ts
+ * import { ProfileBuilder, totals } from "@perfdata/profile";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+ * const thread = builder.thread(7, 7, "demo");
+ * const main = builder.place(-1, 0x10, [{ name: "main" }]);
+ * builder.sample({ stack: builder.stack(-1, main), event: 0, thread, count: 2, period: 500 });
+ * assertEquals(totals(builder.profile()), [{ samples: 2, period: 500 }]);
+ * ```
+ */
+export interface Profile extends SampledCode {
   /**
    * Time of the recording's clock in ns that the profile's times are relative to. It is 0 if times
    * are exact as doubles, as for a clock that starts with the machine. Otherwise it is the time of
@@ -215,6 +251,10 @@ export interface ProfileTotal {
   samples: number;
   /** Sum of their periods. */
   period: number;
+  /**
+   * Sum of the periods, each divided by the number of threads that had a CPU, if that is counted.
+   */
+  latency?: number;
 }
 
 /** Sums of a profile by event. */

@@ -58,9 +58,14 @@ export class ThreadTable implements Iterable<ProfileThread> {
     return intAt(this.#ids.items(), intAt(this.#named.parents(), thread));
   }
 
-  /** Name of a thread. */
+  /** Name of a thread; `undefined` if it has none. */
+  name(thread: number): string | undefined {
+    return this.#comms[intAt(this.#named.items(), thread)];
+  }
+
+  /** Name of a thread, `:tid` if it has none. */
   comm(thread: number): string {
-    return this.#comms[intAt(this.#named.items(), thread)] ?? `:${this.tid(thread)}`;
+    return this.name(thread) ?? `:${this.tid(thread)}`;
   }
 
   /** A thread as an object; `undefined` if the number is out of range. */

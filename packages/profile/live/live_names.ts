@@ -1,17 +1,9 @@
-import { floatAt, intAt } from "@perfdata/format/bytes";
-import {
-  ADDRESS_USE,
-  type Engine,
-  PlaceLookUps,
-  PlaceUses,
-  type SymbolTrust,
-} from "@perfdata/session";
+import { type Engine, PlaceLookUps } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
-import type { StackColumns } from "../columns/profile.ts";
+import type { SampleColumns, StackColumns } from "../columns/profile.ts";
 import { FrameTable } from "../columns/frame_table.ts";
-import { CodeNames } from "../names/code_names.ts";
+import { CodeNames, placesUsed } from "../names/code_names.ts";
 import { type NamedPlaces, shownPlaces } from "../names/profile_names.ts";
-import type { LiveColumns } from "./live_rows.ts";
 
 /** Names of the places of a growing recording. Each place is looked up once. */
 export class LiveNames {
@@ -65,22 +57,9 @@ export class LiveNames {
   }
 
   /** The frames of places so far, and the trust in them. */
-  columns(stacks: StackColumns, samples: LiveColumns): NamedPlaces {
-    const uses = new PlaceUses();
-    const isMet = new Uint8Array(this.#places.count);
-    for (const place of stacks.place) {
-      if (isMet[place] === 1) continue;
-      isMet[place] = 1;
-      uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
-    }
-    for (let row = 0; row < samples.stack.length; row++) {
-      const stack = intAt(samples.stack, row);
-      if (stack < 0) continue;
-      const place = intAt(stacks.place, stack);
-      uses.use(place, ADDRESS_USE.IP, floatAt(samples.count, row), floatAt(samples.period, row));
-    }
-    const trust: SymbolTrust = this.#lookUps.trust(this.#places, uses);
+  columns(stacks: StackColumns, samples: SampleColumns): NamedPlaces {
+    const trust = this.#lookUps.trust(this.#places, placesUsed(stacks, samples));
     const shown = { table: this.#table, show: this.#show };
-    return { ...shownPlaces(this.#places, this.#names.columns(), isMet, shown), trust };
+    return { ...shownPlaces(this.#places, this.#names.columns(), stacks, shown), trust };
   }
 }

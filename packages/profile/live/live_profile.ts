@@ -4,16 +4,9 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { NodeTable } from "../columns/node_table.ts";
 import { type Profile, type SampleColumns, totals } from "../columns/profile.ts";
 import { ThreadTable } from "../columns/thread_table.ts";
-import {
-  callersOf,
-  epochOf,
-  eventsOf,
-  objectsOf,
-  samplesOf,
-  threadsOf,
-  trustLine,
-} from "../collecting/recorded_profile.ts";
+import { callersOf, epochOf, trustLine } from "../collecting/recorded_profile.ts";
 import type { SampleCollector } from "../collecting/sample_collector.ts";
+import { samplesOf, threadsOf } from "../collecting/sampled_code.ts";
 import { LiveNames } from "./live_names.ts";
 import { type LiveLimits, LiveRows } from "./live_rows.ts";
 
@@ -184,12 +177,11 @@ export class LiveProfile {
     if (collector === undefined || names === undefined || this.#span === undefined) {
       return undefined;
     }
-    const { engine } = collector;
     const columns = this.#rows.columns();
     const samples: SampleColumns = { length: columns.time.length, ...columns };
     const stacks = { parent: this.#stacks.parents(), place: this.#stacks.items() };
-    const { trust, ...named } = names.columns(stacks, columns);
-    const events = eventsOf(collector);
+    const { trust, ...named } = names.columns(stacks, samples);
+    const { events } = collector;
     const { step, until } = this.#rows;
     const [begin, end] = this.#span;
     const { heldFrom } = this.#rows;
@@ -199,7 +191,6 @@ export class LiveProfile {
       trust: this.#trustLine(collector, trust, { events, samples, stacks }),
       events,
       threads: this.#threads,
-      objects: objectsOf(engine),
       stacks,
       samples,
       epoch: this.#epoch,

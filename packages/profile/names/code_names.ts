@@ -1,29 +1,32 @@
-import { byteAt, enlarge, intAt, uintAt } from "@perfdata/format/bytes";
+import { byteAt, enlarge, floatAt, intAt, uintAt } from "@perfdata/format/bytes";
 import {
+  ADDRESS_USE,
   type AddressedPlaces,
   type Engine,
   type FoundPlaces,
   lookUpPlaces,
   type LookUpProgress,
-  type PlaceUses,
+  PlaceUses,
   type SymbolTrust,
 } from "@perfdata/session";
 import type { Resolution } from "@perfdata/symbols/resolver";
-import type { SymbolInfo, SymbolResolver } from "@perfdata/symbols";
+import type { SymbolResolver } from "@perfdata/symbols";
 import { IntColumn } from "../columns/columns.ts";
 import { FrameTable } from "../columns/frame_table.ts";
-import { FUNCTION_KIND, type FunctionColumns, type Profile } from "../columns/profile.ts";
+import {
+  FUNCTION_KIND,
+  type Profile,
+  type SampleColumns,
+  type SampledCode,
+  type StackColumns,
+} from "../columns/profile.ts";
 
 /**
  * Names of the places of a recording, or of a {@linkcode Profile}. A function is a range in an
- * object, or a name from debug information that has no symbol.
+ * object, or a name from debug information that has no symbol. Names of symbols are mangled in a
+ * recording, and displayed ones in a profile.
  */
-export type NamedCode = Pick<Profile, "frames" | "files"> & {
-  /** The functions. Names of symbols are mangled in a recording, and displayed ones in a profile. */
-  readonly functions: FunctionColumns & {
-    /** Symbol of each function, with its range in the object; missing in profiles. */
-    readonly symbol?: readonly (SymbolInfo | undefined)[];
-  };
+export type NamedCode = Pick<SampledCode, "functions" | "frames" | "files"> & {
   /** The frames of places, innermost first; places that were not looked up have none. */
   readonly places: Pick<Profile["places"], "start" | "frames">;
 };
@@ -54,6 +57,32 @@ export async function nameCode(
   const names = new CodeNames(places);
   const trust = await lookUpPlaces(places, uses, resolver, (found) => names.add(found), progress);
   return { names: names.columns(), trust };
+}
+
+/** The places that samples reach, with their weights in the report of trust. */
+export function placesUsed(
+  { parent, place }: StackColumns,
+  { length, stack, count, period, from, data }: SampleColumns,
+): PlaceUses {
+  const uses = new PlaceUses();
+  const seen = new Uint8Array(parent.length);
+  const other = from ?? data;
+  const use = from === undefined ? ADDRESS_USE.IP : ADDRESS_USE.BRANCH;
+  for (let row = 0; row < length; row++) {
+    const [samples, weight] = [count[row] as number, floatAt(period, row)];
+    if (other !== undefined && intAt(other, row) >= 0) {
+      uses.use(intAt(other, row), use, samples, weight);
+    }
+    let node = intAt(stack, row);
+    if (node < 0) continue;
+    uses.use(intAt(place, node), use, samples, weight);
+    while (node >= 0 && seen[node] === 0) {
+      seen[node] = 1;
+      node = intAt(parent, node);
+      if (node >= 0) uses.use(intAt(place, node), ADDRESS_USE.CALLCHAIN, 0, 0);
+    }
+  }
+  return uses;
 }
 
 /** The function at a place, not one that is inlined there; -1 if it has no name. */

@@ -1,9 +1,8 @@
-import { byteAt, floatAt, intAt } from "@perfdata/format/bytes";
+import { byteAt, intAt } from "@perfdata/format/bytes";
 import {
-  ADDRESS_USE,
   type Engine,
   type LookUpProgress,
-  PlaceUses,
+  shortName,
   shownObjects,
   type SymbolTrust,
 } from "@perfdata/session";
@@ -14,43 +13,91 @@ import {
   FUNCTION_KIND,
   type Profile,
   type SampleColumns,
+  type SampledCode,
   type StackColumns,
 } from "../columns/profile.ts";
-import { type NameablePlaces, nameCode, type NamedCode } from "./code_names.ts";
+import { type NameablePlaces, nameCode, type NamedCode, placesUsed } from "./code_names.ts";
+
+/** Places of code in columns. */
+export type ProfilePlaces = NameablePlaces & Pick<Engine["places"], "cpumode" | "hi" | "lo">;
+
+/** The parts of a profile that describe code. */
+export type CodeColumns = Pick<
+  SampledCode,
+  "objects" | "functions" | "frames" | "places" | "files"
+>;
 
 /** The parts of a profile that {@linkcode namePlaces} returns. */
-export type NamedPlaces =
-  & Pick<Profile, "functions" | "frames" | "places" | "files">
-  & { readonly trust: SymbolTrust };
+export type NamedPlaces = CodeColumns & { readonly trust: SymbolTrust };
+
+/** Names of no places. */
+const NO_NAMES: NamedCode = {
+  ...new FrameTable().columns(),
+  places: { start: new Int32Array(0), frames: new Int32Array(0) },
+};
 
 /**
- * Looks up the places of an engine, each once, and creates functions and frames for them. Equal
- * names in an object are one function.
- *
- * @param samples The weights of places in the report of trust.
+ * The code of places in columns, each function with its range. Call it after the look-up of names,
+ * which may move places to other objects.
+ */
+export function codeColumns(places: ProfilePlaces, names: NamedCode = NO_NAMES): CodeColumns {
+  const { count } = places;
+  const object = new Int32Array(count);
+  const address = new Float64Array(count);
+  const mode = new Uint8Array(count);
+  const exact = new Map<number, string>();
+  for (let place = 0; place < count; place++) {
+    object[place] = Math.max(-1, places.object(place));
+    mode[place] = places.cpumode(place);
+    const at = address[place] = places.address(place);
+    if (!Number.isSafeInteger(at)) exact.set(place, hexOf(places.hi(place), places.lo(place)));
+  }
+  const { start, frames } = names.places;
+  return {
+    objects: objectsOf(places),
+    functions: names.functions,
+    frames: names.frames,
+    files: names.files,
+    places: {
+      ...{ object, address, mode, exact, frames },
+      start: start.length > count ? start : new Int32Array(count + 1),
+    },
+  };
+}
+
+/** The objects of places. */
+export function objectsOf({ mapped, objects }: NameablePlaces): Profile["objects"] {
+  return objects.map(({ path, buildId, kind, referenceAddress }, number) => ({
+    name: shortName(mapped[number] ?? { name: path, kernel: false }),
+    path,
+    buildId,
+    base: kind === "kernel" ? referenceAddress : undefined,
+  }));
+}
+
+/** Digits of an address in two halves. */
+function hexOf(hi: number, lo: number): string {
+  const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
+  return `0x${half(hi)}${half(lo)}`;
+}
+
+/**
+ * Looks up the places that samples reach, each once, and creates functions and frames for them.
+ * Equal names in an object are one function.
  */
 export async function namePlaces(
-  { places }: { readonly places: NameablePlaces & Pick<Engine["places"], "cpumode"> },
+  { places }: { readonly places: ProfilePlaces },
   stacks: StackColumns,
   samples: SampleColumns,
   resolver: SymbolResolver,
   progress?: LookUpProgress,
 ): Promise<NamedPlaces> {
-  const { count } = places;
-  const uses = new PlaceUses();
-  const isMet = new Uint8Array(count);
-  for (const place of stacks.place) isMet[place] = 1;
-  for (let place = 0; place < count; place++) {
-    if (isMet[place] === 1) uses.use(place, ADDRESS_USE.CALLCHAIN, 0, 0);
-  }
-  for (let i = 0; i < samples.length; i++) {
-    const stack = intAt(samples.stack, i);
-    if (stack < 0) continue;
-    const place = intAt(stacks.place, stack);
-    uses.use(place, ADDRESS_USE.IP, samples.count[i] as number, floatAt(samples.period, i));
-  }
+  const uses = placesUsed(stacks, samples);
   const { names, trust } = await nameCode(places, uses, resolver, progress);
-  const shown = shownPlaces(places, names, isMet, { table: new FrameTable(), show: resolver.show });
+  const shown = shownPlaces(places, names, stacks, {
+    table: new FrameTable(),
+    show: resolver.show,
+  });
   return { ...shown, trust };
 }
 
@@ -62,33 +109,32 @@ export async function namePlaces(
  * demangler.
  */
 export function shownPlaces(
-  places: NameablePlaces & Pick<Engine["places"], "cpumode">,
+  from: ProfilePlaces,
   names: NamedCode,
-  isMet: Uint8Array,
+  stacks: StackColumns,
   shown: { readonly table: FrameTable; readonly show: (name: string) => string },
-): Omit<NamedPlaces, "trust"> {
+): CodeColumns {
   const { table } = shown;
-  const { count } = places;
-  const frameOf = shownFrames(names, shownObjects(places.objects), shown);
-  const object = new Int32Array(count);
-  const address = new Float64Array(count);
+  const { objects, places: { object, address } } = codeColumns(from, names);
+  const { count } = from;
+  const isMet = new Uint8Array(count);
+  for (const place of stacks.place) isMet[place] = 1;
+  const frameOf = shownFrames(names, shownObjects(from.objects), shown);
   const start = new Int32Array(count + 1);
   const frames = new Int32Array(names.places.frames.length + count);
   let at = 0;
   for (let place = 0; place < count; place++) {
-    object[place] = Math.max(-1, places.object(place));
-    address[place] = places.address(place);
     const end = intAt(names.places.start, place + 1);
     for (let i = intAt(names.places.start, place); i < end; i++) {
       frames[at++] = intAt(frameOf, intAt(names.places.frames, i));
     }
     if (at === start[place] && isMet[place] === 1) {
-      frames[at++] = table.frame(-1, unmappedKind(places.cpumode(place)), "");
+      frames[at++] = table.frame(-1, unmappedKind(from.cpumode(place)), "");
     }
     start[place + 1] = at;
   }
-  const named = { object, address, start, frames: frames.subarray(0, at) };
-  return { ...table.columns(), places: named };
+  const places = { object, address, start, frames: frames.subarray(0, at) };
+  return { ...table.columns(), objects, places };
 }
 
 /** Kind of code where nothing is mapped. */

@@ -2,7 +2,7 @@ import { intAt, numberAt } from "@perfdata/format/bytes";
 import { StackTable } from "@perfdata/session";
 import { percentText } from "./function_text.ts";
 import { markedText, nameText } from "./function_keys.ts";
-import type { CountedCode, CountedSamples, FunctionTable } from "./functions.ts";
+import type { FunctionTable } from "./functions.ts";
 
 /**
  * Direction of chains, named as in `perf report -g`. `caller`: from the outermost caller to the
@@ -45,15 +45,10 @@ export class FunctionChains {
   readonly #roots = new Map<number, number[]>();
 
   /** Adds the stacks of all counted samples. */
-  constructor(
-    engine: CountedCode,
-    counts: CountedSamples,
-    table: FunctionTable,
-    order: ChainOrder,
-  ) {
+  constructor(table: FunctionTable, order: ChainOrder) {
     this.#table = table;
     const symbolOf = (entry: number) => table.names.column("symbol")[entry] ?? -1;
-    table.forEachStack(engine, counts, order === "caller", (row, path, length, at, i) => {
+    table.forEachStack(order === "caller", ({ row, path, length, at }, samples, period) => {
       // The root of a row has the row's number.
       let node = this.#node(-1, row);
       if (order === "callee") {
@@ -63,10 +58,9 @@ export class FunctionChains {
           node = this.#node(node, symbolOf(numberAt(path, k)));
         }
       }
-      const { histogram } = counts;
       const reached = this.#all[node] as ChainNode;
-      reached.ownSamples += histogram.samples(i);
-      reached.ownPeriod += histogram.period(i);
+      reached.ownSamples += samples;
+      reached.ownPeriod += period;
     });
     for (let node = this.#all.length - 1; node >= 0; node--) {
       const own = this.#all[node] as ChainNode;

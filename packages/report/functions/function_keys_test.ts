@@ -66,9 +66,9 @@ Deno.test("FUNCTION_KEYS: a key that reads an undeclared column throws", async (
     };
     await withKey(key, async (sort) => {
       const counts = new SampleCollector({ keys: sampleKeys(sort) });
-      const engine = await runEngine(await recording(), [counts]);
+      await runEngine(await recording(), [counts]);
       let message = "";
-      await functionTable(engine, counts, undefined, { sort })
+      await functionTable(counts, undefined, { sort })
         .then((table) => table.row(0))
         .catch((error: Error) => message = error.message);
       assertEquals(
@@ -85,9 +85,9 @@ Deno.test("FUNCTION_KEYS: a key that reads an undeclared column throws", async (
     };
     await withKey(key, async (sort) => {
       const counts = new SampleCollector();
-      const engine = await runEngine(await recording(), [counts]);
+      await runEngine(await recording(), [counts]);
       let message = "";
-      await functionTable(engine, counts, undefined, { sort })
+      await functionTable(counts, undefined, { sort })
         .then((table) => table.row(0))
         .catch((error: Error) => message = error.message);
       assertEquals(
@@ -103,9 +103,9 @@ Deno.test("FUNCTION_KEYS: a key that reads an undeclared column throws", async (
 Deno.test("FunctionTable: a key whose column was not collected throws", async () => {
   for (const sort of [["pid"], ["tid"], ["comm", "cpu"]] as const) {
     const counts = new SampleCollector();
-    const engine = await runEngine(await recording(), [counts]);
+    await runEngine(await recording(), [counts]);
     let message = "";
-    await functionTable(engine, counts, undefined, { sort })
+    await functionTable(counts, undefined, { sort })
       .catch((error: Error) => message = error.message);
     assertEquals(message, `${sort.at(-1)} of samples was not collected`);
   }

@@ -1,23 +1,12 @@
-import { enlarge, intAt } from "@perfdata/format/bytes";
+import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
 import {
+  type CodeColumns,
+  FUNCTION_KIND,
   functionAt,
   isUnverified,
-  type LookedUpCode,
-  type NameablePlaces,
-  nameCode,
-  type NamedCode,
-  type SampleCollector,
+  type SampledCode,
 } from "@perfdata/profile";
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from "@perfdata/format/constants";
-import {
-  ADDRESS_USE,
-  type LookUpProgress,
-  type Places,
-  PlaceUses,
-  shortName,
-  UNMAPPED,
-} from "@perfdata/session";
-import type { SymbolResolver } from "@perfdata/symbols";
 import { fieldAt } from "../data-types/data_field.ts";
 import type { DataAccess } from "../data-types/data_types.ts";
 import type { FineColumn, NameColumn } from "./function_columns.ts";
@@ -42,6 +31,15 @@ interface FinePlace {
   readonly base: number;
 }
 
+/** Code at a place. */
+interface CodeAt {
+  readonly source: number;
+  readonly dso: number;
+  /** Added to the address when it is displayed. */
+  readonly base: number;
+  readonly inObject: number;
+}
+
 /** The needed names of places. */
 export interface NameNeeds extends Readonly<Partial<Record<FineColumn, boolean>>> {
   /** Object. */
@@ -58,57 +56,8 @@ export interface NameNeeds extends Readonly<Partial<Record<FineColumn, boolean>>
   readonly inline: boolean;
 }
 
-/** Places with names: of an engine, or of a profile. */
-export type CodePlaces = Pick<
-  Places,
-  "count" | "mapped" | "objects" | "object" | "address" | "lo" | "hi" | "cpumode"
->;
-
-/** Places to look up: of an engine, or of a trace's code. */
-export interface CodeToName {
-  /** The places. */
-  readonly places: NameablePlaces;
-  /** The stacks. */
-  readonly stacks: {
-    readonly count: number;
-    readonly parent: Int32Array;
-    readonly place: Int32Array;
-  };
-}
-
-/** Looks up all sampled places, and those of their stacks. */
-export async function nameCounted(
-  { places, stacks }: CodeToName,
-  counts: Pick<SampleCollector, "histogram" | "pairs" | "kind" | "stacks">,
-  resolver: SymbolResolver,
-  progress?: LookUpProgress,
-): Promise<LookedUpCode> {
-  const { histogram } = counts;
-  const uses = new PlaceUses();
-  const seen = new Uint8Array(counts.stacks ? stacks.count : 0);
-  const from = counts.pairs?.parents();
-  const to = counts.pairs?.items();
-  const use = counts.kind === "branches" ? ADDRESS_USE.BRANCH : ADDRESS_USE.IP;
-  for (let i = 0; i < histogram.size; i++) {
-    let node = histogram.node(i);
-    if (node < 0) continue;
-    if (from !== undefined && to !== undefined) {
-      for (const place of [intAt(from, node), intAt(to, node)]) {
-        if (place < 0) continue;
-        uses.use(place, use, histogram.samples(i), histogram.period(i));
-      }
-      continue;
-    }
-    const place = counts.stacks ? intAt(stacks.place, node) : node;
-    uses.use(place, ADDRESS_USE.IP, histogram.samples(i), histogram.period(i));
-    while (counts.stacks && node >= 0 && seen[node] === 0) {
-      seen[node] = 1;
-      node = intAt(stacks.parent, node);
-      if (node >= 0) uses.use(intAt(stacks.place, node), ADDRESS_USE.CALLCHAIN, 0, 0);
-    }
-  }
-  return await nameCode(places, uses, resolver, progress);
-}
+/** Code whose places get names. */
+export type CodeToList = CodeColumns & Pick<SampledCode, "show">;
 
 /**
  * Indices of places' names in rows: object, function, line and file. An entry is a distinct
@@ -139,8 +88,7 @@ export class PlaceNames {
   readonly #fine = new Map<FineColumn, Int32Array>();
   /** Entry of each data place. */
   readonly #data = new Map<number, number>();
-  readonly #places: CodePlaces;
-  readonly #code: NamedCode | undefined;
+  readonly #code: CodeToList;
   readonly #needs: NameNeeds;
   readonly #accesses: ReadonlyMap<number, DataAccess>;
   readonly #unknown: number;
@@ -158,36 +106,34 @@ export class PlaceNames {
   readonly #all: (Int32Array | undefined)[] = [];
 
   /**
-   * Assigns indices to the names of places. Without names, functions are addresses.
+   * Assigns indices to the names of places. Code without names is addresses.
    *
    * @param accesses The data that the instruction at each place accesses.
    */
   constructor(
-    places: CodePlaces,
-    code: NamedCode | undefined,
+    code: CodeToList,
     needs: NameNeeds,
-    show: Show,
     accesses: ReadonlyMap<number, DataAccess> = new Map(),
   ) {
     this.#accesses = accesses;
-    this.#places = places;
     this.#code = code;
     this.#needs = needs;
     for (const column of FINE_COLUMNS) {
       if (needs[column]) this.#fine.set(column, new Int32Array(1));
     }
-    this.functions = new FunctionNumbers(show);
+    this.functions = new FunctionNumbers(code.show ?? ((name) => name));
     this.#unknown = this.dsos.numberOf("[unknown]");
-    this.#dsoOf = places.mapped.map((mapped) => this.dsos.numberOf(shortName(mapped)));
-    this.#inner = new Int32Array(places.count).fill(-1);
-    for (let place = 0; place < places.count; place++) {
-      if (places.object(place) < UNMAPPED && places.hi(place) >= 0) {
-        this.#elsewhere.add(places.address(place));
-      }
+    this.#dsoOf = code.objects.map(({ name }) => this.dsos.numberOf(name));
+    const { object, address } = code.places;
+    const count = object.length;
+    this.#inner = new Int32Array(count).fill(-1);
+    for (let place = 0; place < count; place++) {
+      if (intAt(object, place) >= 0 || floatAt(address, place) < 0) continue;
+      if (this.#mode(place) !== PERF_RECORD_MISC_USER) this.#elsewhere.add(floatAt(address, place));
     }
     // Most places have their own entry. Columns that are not needed stay 0, and take no memory,
     // since their pages are never written.
-    const columns = Array.from({ length: 4 }, () => new Int32Array(places.count + 1));
+    const columns = Array.from({ length: 4 }, () => new Int32Array(count + 1));
     [this.#dso, this.#symbol, this.#line, this.#file] = columns as [
       Int32Array<ArrayBuffer>,
       Int32Array<ArrayBuffer>,
@@ -229,17 +175,9 @@ export class PlaceNames {
   datum(place: number): number {
     const known = this.#data.get(place);
     if (known !== undefined) return known;
-    const places = this.#places;
-    const source = this.#source(place);
-    const object = place < 0 ? -1 : places.object(place);
-    const dso = this.#dsoOf[object] ?? this.#unknown;
-    const { kind, referenceAddress = 0 } = places.objects[object] ?? {};
-    const base = kind === "kernel" ? referenceAddress : 0;
-    const address = place < 0 ? 0 : places.address(place);
-    const level = place >= 0 && places.cpumode(place) === PERF_RECORD_MISC_KERNEL
-      ? LEVEL.KERNEL
-      : LEVEL.USER;
-    const exact = hexOf(places, place, base);
+    const { source, dso, base, inObject: address } = this.#at(place);
+    const level = this.#mode(place) === PERF_RECORD_MISC_KERNEL ? LEVEL.KERNEL : LEVEL.USER;
+    const exact = this.#exact(place, base);
     let symbol = 0;
     if (this.#needs.symbol) {
       const named = this.#functionOf(source);
@@ -278,20 +216,13 @@ export class PlaceNames {
 
   #find(place: number, number: number): number {
     const needs = this.#needs;
-    const places = this.#places;
-    const source = this.#source(place);
+    const { source, dso, base, inObject } = this.#at(place);
     const named = this.#functionOf(source);
-    const object = place < 0 ? -1 : places.object(place);
-    const dso = this.#dsoOf[object] ?? this.#unknown;
-    const { kind, referenceAddress = 0 } = places.objects[object] ?? {};
-    const base = kind === "kernel" ? referenceAddress : 0;
-    const inObject = place < 0 ? 0 : places.address(place);
     const address = inObject + base;
     const line = needs.line ? this.#lineOf(place, number, named, inObject) : 0;
     let symbol = 0;
     if (needs.symbol) {
-      const mode = place < 0 ? PERF_RECORD_MISC_USER : places.cpumode(place);
-      const level = levelOf(mode);
+      const level = levelOf(this.#mode(place));
       const inlined = needs.inline ? this.#inlined(place, number) : undefined;
       symbol = inlined !== undefined
         ? this.functions.inlined(dso, inlined, address, level)
@@ -299,7 +230,7 @@ export class PlaceNames {
         ? this.functions.address(
           place >= 0 && this.#isAlone(place) ? -1 : dso,
           address,
-          hexOf(places, place, base),
+          this.#exact(place, base),
           level,
         )
         : this.functions.symbol(dso, source, named, { address: inObject, level });
@@ -312,47 +243,71 @@ export class PlaceNames {
       : this.#finer(entry, { place, symbol: named, dso, inObject, base });
   }
 
-  /** Index of the function at a place in the names of all places; -1 without a name. */
-  #source(place: number): number {
-    return this.#code === undefined ? -1 : functionAt(this.#code, place);
+  /** The function, object and address at a place; the function is -1 if it has no name. */
+  #at(place: number): CodeAt {
+    const { places, objects } = this.#code;
+    const object = place < 0 ? -1 : intAt(places.object, place);
+    return {
+      source: functionAt(this.#code, place),
+      dso: this.#dsoOf[object] ?? this.#unknown,
+      base: objects[object]?.base ?? 0,
+      inObject: place < 0 ? 0 : floatAt(places.address, place),
+    };
+  }
+
+  /** CPU mode of a place. */
+  #mode(place: number): number {
+    if (place < 0) return PERF_RECORD_MISC_USER;
+    const { places, frames, functions } = this.#code;
+    if (places.mode !== undefined) return byteAt(places.mode, place);
+    const outer = intAt(places.frames, intAt(places.start, place + 1) - 1);
+    const kind = byteAt(functions.kind, intAt(frames.function, outer));
+    return (kind & FUNCTION_KIND.LEVEL) === FUNCTION_KIND.KERNEL
+      ? PERF_RECORD_MISC_KERNEL
+      : PERF_RECORD_MISC_USER;
+  }
+
+  /** All digits of an address that a double cannot represent. */
+  #exact(place: number, base: number): string | undefined {
+    return base === 0 ? this.#code.places.exact?.get(place) : undefined;
   }
 
   /** A function by index in the names of all places. */
   #functionOf(source: number): NamedFunction | undefined {
-    if (source < 0 || this.#code === undefined) return undefined;
+    if (source < 0) return undefined;
     const { symbol, name } = this.#code.functions;
     return symbol?.[source] ?? { name: name[source] ?? "" };
   }
 
   /** Marks a name of a function whose file is not known to be the recorded one. */
   #mark(symbol: number, source: number): void {
-    if (source >= 0 && this.#code !== undefined && isUnverified(this.#code, source)) {
+    if (source >= 0 && isUnverified(this.#code, source)) {
       this.unverified.add(symbol);
     }
   }
 
   #frameCount(place: number): number {
-    const start = this.#code?.places.start;
-    if (start === undefined || place < 0 || place + 1 >= start.length) return 0;
+    const { start } = this.#code.places;
+    if (place < 0) return 0;
     return intAt(start, place + 1) - intAt(start, place);
   }
 
   /** The frame at a level of a place (0: innermost); -1 if the place has fewer frames. */
   #frame(place: number, number: number): number {
-    if (this.#code === undefined || number >= this.#frameCount(place)) return -1;
+    if (number >= this.#frameCount(place)) return -1;
     const { start, frames } = this.#code.places;
     return intAt(frames, intAt(start, place) + number);
   }
 
   /** Name of the function that is inlined at a place. */
   #inlined(place: number, number: number): string | undefined {
-    if (this.#code === undefined || number + 1 >= this.#frameCount(place)) return undefined;
+    if (number + 1 >= this.#frameCount(place)) return undefined;
     const { functions, frames } = this.#code;
     return functions.name[intAt(frames.function, this.#frame(place, number))] || "??";
   }
 
   #path(frame: number): string | undefined {
-    return this.#code?.files[this.#code.frames.file[frame] ?? -1];
+    return this.#code.files[this.#code.frames.file[frame] ?? -1];
   }
 
   /** The entry with the values of the rarely used columns. */
@@ -398,13 +353,12 @@ export class PlaceNames {
 
   /** Index of a place's function and offset. */
   #point({ place, symbol, dso, inObject, base }: FinePlace): number {
-    const mode = place < 0 ? PERF_RECORD_MISC_USER : this.#places.cpumode(place);
-    const level = levelOf(mode);
+    const level = levelOf(this.#mode(place));
     if (symbol === undefined) {
-      return this.functions.address(dso, inObject + base, hexOf(this.#places, place, base), level);
+      return this.functions.address(dso, inObject + base, this.#exact(place, base), level);
     }
     const number = this.functions.point(dso, symbol, inObject, level);
-    this.#mark(number, this.#source(place));
+    this.#mark(number, functionAt(this.#code, place));
     return number;
   }
 
@@ -419,9 +373,10 @@ export class PlaceNames {
    * like this, and need not be stored.
    */
   #isAlone(place: number): boolean {
-    const places = this.#places;
-    return places.object(place) === UNMAPPED && places.hi(place) >= 0 &&
-      !this.#elsewhere.has(places.address(place));
+    const { object, address } = this.#code.places;
+    const at = floatAt(address, place);
+    return intAt(object, place) < 0 && at >= 0 && this.#mode(place) === PERF_RECORD_MISC_USER &&
+      !this.#elsewhere.has(at);
   }
 
   /** A frame's line with its file's base name, as in perf. One path is stored for it. */
@@ -433,7 +388,7 @@ export class PlaceNames {
   ): number {
     const frame = this.#frame(place, number);
     const file = this.#path(frame);
-    const line = this.#code?.frames.line[frame] ?? 0;
+    const line = this.#code.frames.line[frame] ?? 0;
     if (file === undefined || line === 0) {
       return this.texts.numberOf(this.functions.offsetText(named, inObject));
     }
@@ -511,16 +466,6 @@ function typeLineText(access: DataAccess): string {
 /** Remainder of an address, whose sign may be negative. */
 function modulo(address: number, by: number): number {
   return (address % by + by) % by;
-}
-
-/** Demangles names of functions. */
-export type Show = (name: string) => string;
-
-/** All digits of an address that a double cannot represent. */
-function hexOf(places: CodePlaces, place: number, base: number): string | undefined {
-  if (place < 0 || base !== 0 || Number.isSafeInteger(places.address(place))) return undefined;
-  const half = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
-  return `0x${half(places.hi(place))}${half(places.lo(place))}`;
 }
 
 function baseName(path: string): string {

@@ -11,7 +11,7 @@ Deno.test("functionLines: on a terminal of any width, the last column is shown",
   const reader = await PerfDataReader.open(bytesSource(Deno.readFileSync(url)));
   const counts = new SampleCollector({});
   const engine = await runEngine(reader, [counts]);
-  const table = await functionTable(engine, counts, undefined);
+  const table = await functionTable(counts, undefined);
   const { eventNames } = engine;
   const text = (width?: number, fullNames = true) =>
     [...functionText(table, { format: "table", eventNames, width, fullNames })].join("").trimEnd()

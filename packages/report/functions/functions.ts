@@ -2,53 +2,40 @@
 // totals use the same numbers of entries.
 import { enlarge, floatAt, groupBy, intAt, numberAt } from "@perfdata/format/bytes";
 import {
-  type EventTotal,
   type JoinedEvents,
   joinedEvents,
   NodeTable,
-  SampleCollector,
+  type ProfileTotal,
+  type SampleCollector,
+  type SampleColumns,
+  type SampledCode,
+  sampledCode,
   type SampleDetails,
+  type StackColumns,
+  totals,
 } from "@perfdata/profile";
 import type { DataAccess } from "../data-types/data_types.ts";
 import { type DataCount, TypeSums, type UnknownTypes } from "../data-types/type_sums.ts";
 import { CommTable } from "./comm_table.ts";
-import { SampleHistogram, type SymbolTrust } from "@perfdata/session";
+import { type HistogramColumns, SampleHistogram, type SymbolTrust } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
+import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { ContextColumn, End, NameColumn } from "./function_columns.ts";
 import { type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
-import {
-  type CodePlaces,
-  type CodeToName,
-  FINE_COLUMNS,
-  nameCounted,
-  type NameNeeds,
-  PlaceNames,
-} from "./function_names.ts";
+import { FINE_COLUMNS, type NameNeeds, PlaceNames } from "./function_names.ts";
 
 export type { FunctionOptions, FunctionRow, NameFilter } from "./function_options.ts";
 
-/** Source of the counted samples: an engine or a profile. */
-export interface CountedCode {
-  /** The places. */
-  readonly places: CodePlaces;
-  /** The stacks. */
-  readonly stacks: { readonly parent: Int32Array; readonly place: Int32Array };
-}
-
-/** Counted samples. */
-export interface CountedSamples extends
-  Pick<
-    SampleCollector,
-    "histogram" | "totals" | "stacks" | "kind" | "pairs" | "details" | "cgroups" | "collects"
-  > {
-  /** Names of the events. */
-  readonly eventNames?: readonly string[];
-  /** Socket of each CPU. */
-  readonly sockets?: readonly number[] | undefined;
-  /** Names of commands, and ids of unnamed threads. */
-  readonly comms: Pick<NonNullable<SampleCollector["comms"]>, "name" | "tid"> | undefined;
+/** Results of look-ups in files, for {@link FunctionTable}. */
+export interface FoundInFiles {
+  /** Trust in the names; `undefined` if names are not needed. */
+  readonly trust?: SymbolTrust | undefined;
+  /** The data that the instruction at each place accesses. */
+  readonly accesses?: ReadonlyMap<number, DataAccess> | undefined;
+  /** Samples with an unknown data type, if rows are data types. */
+  readonly unknownTypes?: UnknownTypes | undefined;
 }
 
 /**
@@ -65,7 +52,7 @@ export class FunctionTable {
   /** The keys of the rows, in the requested order. */
   readonly keys: readonly FunctionKey[];
   /** Totals by index of event. */
-  readonly totals: readonly EventTotal[];
+  readonly totals: readonly ProfileTotal[];
   /** Names of events. An event that joins those of several PMUs has their common name. */
   readonly eventNames: readonly string[];
   /** Names of events as recorded. */
@@ -94,6 +81,7 @@ export class FunctionTable {
   readonly events: ReadonlySet<number> | undefined;
   /** Samples with an unknown data type, if rows are data types. */
   readonly unknownTypes: UnknownTypes | undefined;
+  readonly #code: SampledCode;
   readonly #sums = new SampleHistogram();
   /** Index of each event's joint event, if events of several PMUs are joined. */
   readonly #eventOf: Int32Array | undefined;
@@ -105,68 +93,85 @@ export class FunctionTable {
   #childPeriods = new Float64Array(0);
   #latencies = new Float64Array(0);
   #childLatencies = new Float64Array(0);
-  readonly #contextsOf: { row: Int32Array; comm: Int32Array };
+  readonly #contexts: Contexts;
   readonly #isKept: (comm: number, entry: number) => boolean;
   readonly #project: (entry: number) => number;
 
-  /** Sums up the samples of an engine's places; see {@link functionTable}. */
-  constructor(
-    engine: CountedCode,
-    counts: CountedSamples,
-    names: PlaceNames,
-    trust: SymbolTrust | undefined,
-    options: FunctionOptions,
-    unknownTypes?: UnknownTypes,
-  ) {
-    this.unknownTypes = unknownTypes;
-    const sort = options.sort ?? ["comm", "dso", "sym"];
-    this.keys = keysOf(sort);
+  /**
+   * Sums up samples.
+   *
+   * @throws {Error} If a key needs a column that the samples do not have.
+   *
+   * @example
+   * ```ts
+   * import { ProfileBuilder } from "@perfdata/profile";
+   * import { FunctionTable } from "@perfdata/report";
+   * import { assertEquals } from "@std/assert";
+   *
+   * const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
+   * const thread = builder.thread(7, 7, "demo");
+   * const main = builder.place(-1, 0x10, [{ name: "main" }]);
+   * builder.sample({ stack: builder.stack(-1, main), event: 0, thread, count: 2, period: 500 });
+   * const table = new FunctionTable(builder.profile(), { sort: ["comm", "sym"] });
+   * const [row] = [...table.rows].map((row) => table.row(row));
+   * assertEquals([row?.comm, row?.sym, row?.samples, row?.period], ["demo", "main", 2, 500]);
+   * ```
+   */
+  constructor(code: SampledCode, options: FunctionOptions = {}, found: FoundInFiles = {}) {
+    const { samples, stacks } = code;
+    this.#code = code;
+    this.unknownTypes = found.unknownTypes;
+    this.trust = found.trust;
+    this.keys = keysOf(options.sort ?? ["comm", "dso", "sym"]);
     this.#grouped = new Set(this.keys.flatMap(({ context }) => context ?? []));
-    this.recordedEvents = counts.eventNames ?? [];
+    this.recordedEvents = code.events.map(({ name }) => name);
     const joined = this.#grouped.has("pmu") ? this.#joined(options.events) : undefined;
     this.#eventOf = joined?.first;
     this.eventNames = joined?.events.map(({ name }) => name) ?? this.recordedEvents;
-    this.totals = joined === undefined ? counts.totals : joinedTotals(counts.totals, joined.first);
-    this.names = names;
-    this.trust = trust;
+    const sums = code.totals ?? totals(code);
+    this.totals = joined === undefined ? sums : joinedTotals(sums, joined.first);
+    this.names = new PlaceNames(code, nameNeeds(options), found.accesses);
     this.inline = options.inline === true;
-    this.withCallees = counts.stacks && options.callees !== false;
+    this.withCallees = options.callees === true;
     this.withLatency = options.latency === true;
-    this.kind = counts.kind;
-    this.details = counts.details;
-    this.cgroups = counts.cgroups;
-    this.sockets = counts.sockets ?? [];
+    this.kind = samples.from !== undefined
+      ? "branches"
+      : samples.data !== undefined
+      ? "accesses"
+      : "samples";
+    this.details = code.details;
+    this.cgroups = code.cgroups ?? new Map();
+    this.sockets = code.sockets ?? [];
     this.events = options.events;
-    const contexts = this.#contextsOf = this.#contexts(counts);
-    const isKept = this.#isKept = this.#filter(options.only);
+    this.#contexts = this.#contextsOf(code);
+    this.#isKept = this.#filter(options.only);
     const isFiner = options.only !== undefined || options.chains === true;
-    const project = this.#project = isFiner ? this.#projection() : (entry) => entry;
-    const { histogram } = counts;
-    const { stacks } = engine;
-    const threads = this.withLatency ? threadsOf(counts) : undefined;
-    if (counts.pairs !== undefined) {
-      this.#addPairs(histogram, counts.pairs, contexts, isKept);
-      this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
-      return;
-    }
-    for (let i = 0; i < histogram.size; i++) {
-      const node = histogram.node(i);
-      const place = counts.stacks && node >= 0 ? intAt(stacks.place, node) : node;
-      const context = histogram.contextOf(i);
-      const entry = names.entry(place);
-      if (!isKept(intAt(contexts.comm, context), entry)) continue;
-      const period = histogram.period(i);
+    this.#project = isFiner ? this.#projection() : (entry) => entry;
+    const other = samples.from ?? samples.data;
+    if (other !== undefined) this.#addPairs(stacks, other);
+    else this.#addSamples(stacks);
+    if (this.withCallees) this.#addCallees(code);
+    this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
+  }
+
+  /** Adds each sample to its function. */
+  #addSamples({ place }: StackColumns): void {
+    const { sums, row: rowOf, comm: commOf, threads } = this.#contexts;
+    for (let i = 0; i < sums.context.length; i++) {
+      const node = intAt(sums.node, i);
+      const context = intAt(sums.context, i);
+      const entry = this.names.entry(node < 0 ? -1 : intAt(place, node));
+      if (!this.#isKept(intAt(commOf, context), entry)) continue;
+      const period = floatAt(sums.period, i);
       const row = this.#sums.add(
-        intAt(contexts.row, context),
-        project(entry),
+        intAt(rowOf, context),
+        this.#project(entry),
         period,
-        histogram.samples(i),
+        floatAt(sums.count, i),
       );
       if (threads === undefined) continue;
       this.#latencies = added(this.#latencies, row, period / floatAt(threads, context));
     }
-    if (this.withCallees) this.#addCallees(engine, counts, contexts, threads);
-    this.rows = orderedRows(this, options.limit ?? Infinity, options.least ?? 0);
   }
 
   /** Number of rows, including those that are not in {@link FunctionTable.rows}. */
@@ -306,39 +311,72 @@ export class FunctionTable {
     );
   }
 
-  /** Context of each sample's context in the rows, with its command. */
-  #contexts(counts: CountedSamples): { row: Int32Array; comm: Int32Array } {
+  /** The contexts of samples, and those of their rows. */
+  #contextsOf(code: SampledCode): Contexts {
+    const { samples, threads, details } = code;
+    const { length, event, thread, cpu, detail } = samples;
     for (const column of this.#grouped) {
-      if (!counts.collects(column)) throw new Error(`${column} of samples was not collected`);
+      const isCollected = column === "cpu"
+        ? cpu !== undefined
+        : column === "branch"
+        ? detail !== undefined && this.kind === "branches"
+        : isOwn(column) || details?.has(column) === true;
+      if (!isCollected) throw new Error(`${column} of samples was not collected`);
     }
-    const { histogram, comms } = counts;
-    const comm = this.#grouped.has("comm");
+    const contexts = new SampleHistogram();
+    const of = new Int32Array(length);
+    for (let i = 0; i < length; i++) {
+      of[i] = contexts.context(
+        intAt(event, i),
+        intAt(thread, i),
+        0,
+        0,
+        cpu === undefined ? 0 : intAt(cpu, i),
+        detail === undefined ? 0 : intAt(detail, i),
+      );
+    }
+    const comms = Int32Array.from(
+      { length: threads.length },
+      (_, thread) => this.comms.numberOf(threads.name(thread), threads.tid(thread)),
+    );
     const by = (isOf: (column: ContextColumn) => boolean): Join => {
       const keys = this.keys.filter(({ context }) => context !== undefined && isOf(context));
       return keys.length === 0 ? () => 0 : representative(keys, this);
     };
-    const [pid, tid, cpu] = (["pid", "tid", "cpu"] as const).map((own) =>
+    const [pidOf, tidOf, cpuOf] = (["pid", "tid", "cpu"] as const).map((own) =>
       by((column) => column === own)
     ) as [Join, Join, Join];
-    const detail = by((column) => !isOwn(column));
-    const found = {
-      row: new Int32Array(histogram.contextCount),
-      comm: new Int32Array(histogram.contextCount),
-    };
-    for (let i = 0; i < histogram.contextCount; i++) {
-      const called = histogram.comm(i);
-      const name = this.comms.numberOf(comms?.name(called), comms?.tid(called) ?? -1);
-      found.comm[i] = name;
-      found.row[i] = this.#sums.context(
-        this.#eventOf?.[histogram.event(i)] ?? histogram.event(i),
-        comm ? name : 0,
-        pid(histogram.pid(i)),
-        tid(histogram.tid(i)),
-        cpu(histogram.cpu(i)),
-        detail(histogram.detail(i)),
+    const detailOf = by((column) => !isOwn(column));
+    const count = contexts.contextCount;
+    const [row, comm] = [new Int32Array(count), new Int32Array(count)];
+    for (let i = 0; i < count; i++) {
+      const thread = contexts.comm(i);
+      const name = comm[i] = intAt(comms, thread);
+      row[i] = this.#sums.context(
+        this.#eventOf?.[contexts.event(i)] ?? contexts.event(i),
+        this.#grouped.has("comm") ? name : 0,
+        pidOf(threads.pid(thread)),
+        tidOf(threads.tid(thread)),
+        cpuOf(contexts.cpu(i)),
+        detailOf(contexts.detail(i)),
       );
     }
-    return found;
+    const sums = summed(samples, of);
+    return { sums, row, comm, threads: this.withLatency ? this.#running(contexts) : undefined };
+  }
+
+  /** Number of threads on a CPU, by context. */
+  #running(contexts: SampleHistogram): Float64Array {
+    const { kind, details } = this;
+    if (kind !== "samples") throw new Error(`${kind} have no latency: only samples have`);
+    if (details?.has("parallelism") !== true) {
+      throw new Error("rows have no latency: parallelism of samples was not collected");
+    }
+    const running = new Float64Array(contexts.contextCount);
+    for (let context = 0; context < running.length; context++) {
+      running[context] = Number(details.value(contexts.detail(context), "parallelism"));
+    }
+    return running;
   }
 
   /** Returns the test of a command and an entry. */
@@ -376,30 +414,25 @@ export class FunctionTable {
   /**
    * Adds branches and accesses. A filter tests both ends of a branch, and the code of an access.
    */
-  #addPairs(
-    histogram: SampleHistogram,
-    pairs: NodeTable,
-    contexts: { row: Int32Array; comm: Int32Array },
-    isKept: (comm: number, entry: number) => boolean,
-  ): void {
+  #addPairs({ place }: StackColumns, other: Int32Array): void {
     const { names } = this;
-    const [from, to] = [pairs.parents(), pairs.items()];
+    const { sums, row, comm: commOf } = this.#contexts;
     const isData = this.kind === "accesses";
     const projectFrom = this.#projection(isData ? "data" : "from");
     const projectTo = this.#projection("to");
-    for (let i = 0; i < histogram.size; i++) {
-      const node = histogram.node(i);
-      const context = histogram.contextOf(i);
-      const comm = intAt(contexts.comm, context);
-      const start = intAt(from, node);
+    for (let i = 0; i < sums.context.length; i++) {
+      const node = intAt(sums.node, i);
+      const context = intAt(sums.context, i);
+      const comm = intAt(commOf, context);
+      const start = intAt(other, i);
       const source = isData ? names.datum(start) : names.entry(start);
-      const target = names.entry(intAt(to, node));
-      if (!isKept(comm, target) && (isData || !isKept(comm, source))) continue;
+      const target = names.entry(node < 0 ? -1 : intAt(place, node));
+      if (!this.#isKept(comm, target) && (isData || !this.#isKept(comm, source))) continue;
       this.#sums.add(
-        intAt(contexts.row, context),
+        intAt(row, context),
         this.#ends.node(projectFrom(source), projectTo(target)),
-        histogram.period(i),
-        histogram.samples(i),
+        floatAt(sums.period, i),
+        floatAt(sums.count, i),
       );
     }
   }
@@ -408,29 +441,26 @@ export class FunctionTable {
    * Adds each sample to all functions on its stack, once per function
    * (`iter_add_next_cumulative_entry` of tools/perf/util/hist.c).
    */
-  #addCallees(
-    { stacks, places }: CountedCode,
-    { histogram }: CountedSamples,
-    contexts: { row: Int32Array; comm: Int32Array },
-    threads: Float64Array | undefined,
-  ): void {
+  #addCallees({ stacks, places }: SampledCode): void {
     const { names } = this;
+    const { sums, row: rowOf, comm: commOf, threads } = this.#contexts;
     const isKept = this.#isKept;
     const project = this.#project;
     // There is one entry per place, or more with inlined functions.
-    let samples = new Float64Array(places.count + 1);
-    let periods = new Float64Array(places.count + 1);
+    const { length } = places.object;
+    let samples = new Float64Array(length + 1);
+    let periods = new Float64Array(length + 1);
     /** For each entry, the last stack with it, plus one. */
-    let seen = new Int32Array(places.count + 1);
+    let seen = new Int32Array(length + 1);
     const met: number[] = [];
     // Grouped by context, since its sums are then close together in memory.
-    for (const group of byContext(histogram)) {
-      const context = histogram.contextOf(intAt(group, 0));
-      const comm = intAt(contexts.comm, context);
+    for (const group of byContext(sums.context, rowOf.length)) {
+      const context = intAt(sums.context, intAt(group, 0));
+      const comm = intAt(commOf, context);
       for (const i of group) {
-        const count = histogram.samples(i);
-        const period = histogram.period(i);
-        let node = histogram.node(i);
+        const count = floatAt(sums.count, i);
+        const period = floatAt(sums.period, i);
+        let node = intAt(sums.node, i);
         // A truncated sample has no stack: it is one unknown place.
         for (let more = true; more; more = node >= 0) {
           const place = node >= 0 ? intAt(stacks.place, node) : node;
@@ -456,7 +486,7 @@ export class FunctionTable {
       }
       for (const entry of met) {
         // Creates the row.
-        const row = this.#sums.add(intAt(contexts.row, context), entry, 0, 0);
+        const row = this.#sums.add(intAt(rowOf, context), entry, 0, 0);
         if (row >= this.#childSamples.length) {
           this.#childSamples = enlarge(this.#childSamples, row + 1);
           this.#childPeriods = enlarge(this.#childPeriods, row + 1);
@@ -479,21 +509,21 @@ export class FunctionTable {
    * callees one for each other function in the stack.
    *
    * @param outermost Whether the outermost occurrence of a repeated function counts, or the innermost.
-   * @param use Gets the row, the entries of the stack from the innermost on in the first `length`
-   * of `path`, the index of the row's function in it, and the index in the histogram of `counts`.
+   * @param use Receives the stack, valid during the call, and the number and period of the samples.
    */
   forEachStack(
-    { stacks }: CountedCode,
-    { histogram }: CountedSamples,
     outermost: boolean,
-    use: (row: number, path: readonly number[], length: number, at: number, i: number) => void,
+    use: (stack: RowStack, count: number, period: number) => void,
   ): void {
+    const { stacks } = this.#code;
+    const { sums } = this.#contexts;
     const path: number[] = [];
-    for (let i = 0; i < histogram.size; i++) {
-      const context = histogram.contextOf(i);
-      const comm = intAt(this.#contextsOf.comm, context);
+    for (let i = 0; i < sums.context.length; i++) {
+      const context = intAt(sums.context, i);
+      const comm = intAt(this.#contexts.comm, context);
+      const [count, period] = [floatAt(sums.count, i), floatAt(sums.period, i)];
       let length = 0;
-      for (let node = histogram.node(i); node >= 0; node = intAt(stacks.parent, node)) {
+      for (let node = intAt(sums.node, i); node >= 0; node = intAt(stacks.parent, node)) {
         for (const entry of this.names.entries(intAt(stacks.place, node))) {
           path[length++] = entry;
         }
@@ -501,7 +531,7 @@ export class FunctionTable {
       if (length === 0) path[length++] = this.names.entry(-1);
       const rowAt = (at: number) =>
         this.#sums.add(
-          intAt(this.#contextsOf.row, context),
+          intAt(this.#contexts.row, context),
           this.#project(numberAt(path, at)),
           0,
           0,
@@ -510,7 +540,7 @@ export class FunctionTable {
       if (this.#isKept(comm, numberAt(path, 0))) {
         const row = rowAt(0);
         seen.add(row);
-        use(row, path, length, 0, i);
+        use({ row, path, length, at: 0 }, count, period);
       }
       if (!this.withCallees) continue;
       for (let k = 0; k < length; k++) {
@@ -519,7 +549,7 @@ export class FunctionTable {
         const row = rowAt(at);
         if (seen.has(row)) continue;
         seen.add(row);
-        use(row, path, length, at, i);
+        use({ row, path, length, at }, count, period);
       }
     }
   }
@@ -537,8 +567,8 @@ const NAME_COLUMNS: readonly NameColumn[] = [
 ];
 
 /** The totals of events, added up for joined events. */
-function joinedTotals(totals: readonly EventTotal[], first: Int32Array): EventTotal[] {
-  const sums = totals.map((): EventTotal => ({ samples: 0, period: 0 }));
+function joinedTotals(totals: readonly ProfileTotal[], first: Int32Array): ProfileTotal[] {
+  const sums = totals.map((): ProfileTotal => ({ samples: 0, period: 0 }));
   for (const [number, { samples, period, latency }] of totals.entries()) {
     const sum = sums[first[number] ?? number];
     if (sum === undefined) continue;
@@ -547,19 +577,6 @@ function joinedTotals(totals: readonly EventTotal[], first: Int32Array): EventTo
     if (latency !== undefined) sum.latency = (sum.latency ?? 0) + latency;
   }
   return sums;
-}
-
-/** Number of threads on a CPU, by context. */
-function threadsOf({ histogram, details, kind }: CountedSamples): Float64Array {
-  if (kind !== "samples") throw new Error(`${kind} have no latency: only samples have`);
-  if (details?.has("parallelism") !== true) {
-    throw new Error("rows have no latency: parallelism of samples was not collected");
-  }
-  const threads = new Float64Array(histogram.contextCount);
-  for (let context = 0; context < threads.length; context++) {
-    threads[context] = Number(details.value(histogram.detail(context), "parallelism"));
-  }
-  return threads;
 }
 
 /** Adds to a row's sum, which grows if needed. */
@@ -571,6 +588,41 @@ function added(
   const larger = row < sums.length ? sums : enlarge(sums, row + 1);
   larger[row] = floatAt(larger, row) + value;
   return larger;
+}
+
+/** Groups of samples by event, thread, CPU and other values. */
+interface Contexts {
+  /** Samples by context and stack. */
+  readonly sums: HistogramColumns;
+  /** Context of the row, by context. */
+  readonly row: Int32Array;
+  /** Command, by context. */
+  readonly comm: Int32Array;
+  /** Number of threads on a CPU, by context, if rows have latencies. */
+  readonly threads: Float64Array | undefined;
+}
+
+/** Sums up samples of one context and stack. Rows without times are sums already. */
+function summed(samples: SampleColumns, context: Int32Array): HistogramColumns {
+  const { length, stack: node, count, period, time } = samples;
+  if (time === undefined && count instanceof Float64Array) return { context, node, count, period };
+  const sums = new SampleHistogram();
+  for (let i = 0; i < length; i++) {
+    sums.add(intAt(context, i), intAt(node, i), floatAt(period, i), count[i]);
+  }
+  return sums.columns();
+}
+
+/** A stack of a row. */
+export interface RowStack {
+  /** The row. */
+  readonly row: number;
+  /** The entries of the stack, innermost first, in the first `length` elements. */
+  readonly path: readonly number[];
+  /** Number of entries. */
+  readonly length: number;
+  /** Index of the row's function in the stack. */
+  readonly at: number;
 }
 
 type Join = (value: number) => number;
@@ -592,20 +644,19 @@ function representative(keys: readonly FunctionKey[], table: FunctionTable): Joi
   };
 }
 
-/** Groups the histogram's entries by context. */
-function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, void> {
-  const { contextCount, size } = histogram;
+/** Groups samples by context. */
+function* byContext(of: Int32Array, contextCount: number): Generator<Int32Array, void, void> {
   const ends = new Int32Array(contextCount + 1);
-  for (let i = 0; i < size; i++) {
-    const after = histogram.contextOf(i) + 1;
+  for (let i = 0; i < of.length; i++) {
+    const after = intAt(of, i) + 1;
     ends[after] = intAt(ends, after) + 1;
   }
   for (let context = 0; context < contextCount; context++) {
     ends[context + 1] = intAt(ends, context + 1) + intAt(ends, context);
   }
-  const entries = new Int32Array(size);
-  for (let i = 0; i < size; i++) {
-    const context = histogram.contextOf(i);
+  const entries = new Int32Array(of.length);
+  for (let i = 0; i < of.length; i++) {
+    const context = intAt(of, i);
     const at = intAt(ends, context);
     ends[context] = at + 1;
     entries[at] = i;
@@ -618,13 +669,14 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
 }
 
 /**
- * Looks up the names of sampled places, and sums up the samples by function.
+ * Looks up the names of sampled places, and sums up the samples by function. To be called once
+ * after the pass: the samples are moved, not copied.
  *
- * @param engine The engine after the pass over the recording, or the code of a trace.
- * @param counts A consumer of that pass, or the counts of the trace.
+ * @param counts The collector of a pass over a recording.
  * @param resolver The symbol resolver. Open it with `parameters: false` for names as in perf, and with
  * `debugInformation: false` to save time if neither source lines nor inlined functions are needed.
  * Without a resolver, functions are addresses.
+ * @param options Selection of rows. If stacks were counted, callees count by default.
  *
  * @example
  * ```ts
@@ -638,68 +690,67 @@ function* byContext(histogram: SampleHistogram): Generator<Int32Array, void, voi
  * pipe.set(new TextEncoder().encode("PERFILE2"));
  * pipe.set([16], 8);
  * const counts = new SampleCollector();
- * const engine = await runEngine(await PerfDataReader.open(bytesSource(pipe)), [counts]);
- * const table = await functionTable(engine, counts, undefined);
+ * await runEngine(await PerfDataReader.open(bytesSource(pipe)), [counts]);
+ * const table = await functionTable(counts, undefined);
  * assertEquals([...table.rows].map((row) => table.row(row)), []);
  * ```
  */
 export async function functionTable(
-  engine: CountedCode & CodeToName,
-  counts: CountedSamples,
+  counts: SampleCollector,
   resolver: SymbolResolver | undefined,
   options: FunctionOptions = {},
 ): Promise<FunctionTable> {
+  for (const { context } of keysOf(options.sort ?? [])) {
+    if (context === undefined || counts.collects(context)) continue;
+    throw new Error(`${context} of samples was not collected`);
+  }
   const needs = nameNeeds(options);
   const isNamed = needs.symbol || needs.line || needs.file !== false || needs.offset ||
     needs.size;
-  const code = resolver !== undefined && isNamed
-    ? await nameCounted(engine, counts, resolver, options.progress)
-    : undefined;
-  const show = resolver?.show ?? ((name) => name);
+  const { places, stacks } = counts.engine;
+  const { code, trust } = await sampledCode(counts, {
+    ...{ places, stacks, resolver: isNamed ? resolver : undefined },
+    progress: options.progress,
+  });
   const accessed = needs.type || needs.typeoff || needs.typecln
-    ? await accessesOf(engine, counts, options)
+    ? await accessesOf(code, places.objects, options)
     : undefined;
-  const names = new PlaceNames(engine.places, code?.names, needs, show, accessed?.byPlace);
-  return new FunctionTable(engine, counts, names, code?.trust, options, accessed?.unknown);
+  const callees = counts.stacks && options.callees !== false;
+  return new FunctionTable(code, { ...options, callees }, { trust, ...accessed });
 }
 
 /** The data that the instructions at sampled places access. */
 async function accessesOf(
-  { places, stacks }: CountedCode,
-  { histogram, pairs, stacks: hasStacks }: CountedSamples,
+  { places, stacks, samples }: SampledCode,
+  objects: readonly SymbolObject[],
   { dataTypes }: FunctionOptions,
-): Promise<{ byPlace: Map<number, DataAccess>; unknown: UnknownTypes }> {
+): Promise<{ accesses: Map<number, DataAccess>; unknownTypes: UnknownTypes }> {
   if (dataTypes === undefined) {
     throw new Error("types of data were asked for, and nothing finds them");
   }
-  const unknown = new TypeSums();
+  const unknownTypes = new TypeSums();
   const counted = new Map<number, DataCount>();
-  const to = pairs?.items();
-  for (let i = 0; i < histogram.size; i++) {
-    const node = histogram.node(i);
-    const place = to !== undefined
-      ? intAt(to, node)
-      : hasStacks && node >= 0
-      ? intAt(stacks.place, node)
-      : node;
+  for (let i = 0; i < samples.length; i++) {
+    const node = intAt(samples.stack, i);
+    const place = node < 0 ? -1 : intAt(stacks.place, node);
     const sum = counted.get(place) ?? { samples: 0, period: 0 };
-    sum.samples += histogram.samples(i);
-    sum.period += histogram.period(i);
+    sum.samples += samples.count[i] as number;
+    sum.period += floatAt(samples.period, i);
     counted.set(place, sum);
   }
-  const byPlace = new Map<number, DataAccess>();
-  const objectOf = (place: number) => place < 0 ? -1 : places.object(place);
+  const accesses = new Map<number, DataAccess>();
+  const objectOf = (place: number) => place < 0 ? -1 : intAt(places.object, place);
   for (const [number, own] of groupBy(counted.keys(), objectOf)) {
-    const object = places.objects[number];
-    const addresses = own.map((place) => place < 0 ? 0 : places.address(place));
+    const object = objects[number];
+    const addresses = own.map((place) => place < 0 ? 0 : floatAt(places.address, place));
     const found = object === undefined ? [] : await dataTypes.find(object, addresses);
     for (const [i, place] of own.entries()) {
       const access = found[i] ?? { cause: "no code" };
-      byPlace.set(place, access);
-      unknown.add(access, counted.get(place) as DataCount);
+      accesses.set(place, access);
+      unknownTypes.add(access, counted.get(place) as DataCount);
     }
   }
-  return { byPlace, unknown };
+  return { accesses, unknownTypes };
 }
 
 /** Names that rows need. */

@@ -54,11 +54,8 @@ export async function functions(
 ): Promise<NamedFunctionRow[]> {
   const { symbols, children = false, filter, diagnostics, ...rest } = options;
   const counts = new SampleCollector(functionColumns(rest, children));
-  const engine = await runEngine(reader, [counts], {
-    filter,
-    diagnostics,
-  });
-  const table = await functionTable(engine, counts, symbols, rest);
+  await runEngine(reader, [counts], { filter, diagnostics });
+  const table = await functionTable(counts, symbols, rest);
   return Array.from(table.rows, (row) => ({
     ...table.row(row),
     eventName: table.eventNames[table.event(row)] ?? "",

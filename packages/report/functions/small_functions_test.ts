@@ -3,7 +3,7 @@ import { type Profile, ProfileBuilder } from "@perfdata/profile";
 import { assertEquals, assertThrows } from "@std/assert";
 import type { FunctionOptions } from "./function_options.ts";
 import { functionCells, functionCsvColumns, functionText } from "./function_text.ts";
-import { profileFunctions } from "./profile_functions.ts";
+import { FunctionTable } from "./functions.ts";
 
 /**
  * main (10), main, f (20) and main, f, g (30, of thread 8), then main, f of another event (5); g is
@@ -31,8 +31,8 @@ function textOf(
   format: "table" | "csv" | "json" = "table",
   width?: number,
 ): string[] {
-  const { table, counts } = profileFunctions(profile(), options);
-  const about = { format, eventNames: counts.eventNames ?? [], width };
+  const table = new FunctionTable(profile(), options);
+  const about = { format, eventNames: table.eventNames, width };
   return [...functionText(table, about)].join("").trimEnd().split("\n");
 }
 
@@ -100,7 +100,7 @@ Deno.test("orderedRows: a least share keeps rows of that share, a limit the firs
 });
 
 Deno.test("functionCells: CSV columns have shares in percent, counts, and keys as numbers", () => {
-  const { table } = profileFunctions(profile(), { sort: ["comm", "pid", "tid", "cpu"] });
+  const table = new FunctionTable(profile(), { sort: ["comm", "pid", "tid", "cpu"] });
   assertEquals(functionCsvColumns(table), [
     ...["event", "overhead", "samples", "period", "comm", "pid", "tid", "cpu"],
   ]);
@@ -110,7 +110,7 @@ Deno.test("functionCells: CSV columns have shares in percent, counts, and keys a
     ["cycles", "50.00", 2, 30, "demo", 7, 7, 0],
     ["faults", "100.00", 1, 5, "demo", 7, 7, 0],
   ]);
-  const { table: callees } = profileFunctions(profile(), { sort: ["sym"], callees: true });
+  const callees = new FunctionTable(profile(), { sort: ["sym"], callees: true });
   assertEquals(functionCsvColumns(callees), [
     ...["event", "children", "overhead", "samples", "period", "children_samples"],
     ...["children_period", "sym"],
@@ -135,7 +135,7 @@ Deno.test("functionJson: shares are in percent with all digits, callees have the
   ]);
 });
 
-Deno.test("profileFunctions: functions of one name in objects of one name are a row, without an offset", () => {
+Deno.test("FunctionTable: functions without ranges, of one name in objects of one name, are a row without an offset", () => {
   const builder = new ProfileBuilder({ events: [{ name: "cycles", unit: "count" }] });
   const thread = builder.thread(7, 7, "demo");
   for (const path of ["/a/libc.so", "/b/libc.so"]) {
@@ -144,19 +144,19 @@ Deno.test("profileFunctions: functions of one name in objects of one name are a 
     builder.sample({ stack, event: 0, thread, period: 10 });
   }
   const rows = (sort: FunctionOptions["sort"]) => {
-    const { table } = profileFunctions(builder.profile(), { sort });
+    const table = new FunctionTable(builder.profile(), { sort });
     return Array.from(table.rows, (row) => functionCells(table, row, ["cycles"]));
   };
   assertEquals(rows(["dso", "sym"]), [["cycles", "100.00", 2, 20, "libc.so", "g"]]);
   assertEquals(rows(["srcline"]), [["cycles", "100.00", 2, 20, "g"]]);
 });
 
-Deno.test("profileFunctions: a profile without CPUs has no rows by CPU", () => {
+Deno.test("FunctionTable: a profile without CPUs has no rows by CPU", () => {
   const { samples } = profile();
   const bare: Profile = { ...profile(), samples: { ...samples, cpu: undefined } };
   assertThrows(
-    () => profileFunctions(bare, { sort: ["cpu"] }),
+    () => new FunctionTable(bare, { sort: ["cpu"] }),
     Error,
-    "the profile has no CPUs",
+    "cpu of samples was not collected",
   );
 });

@@ -1,32 +1,35 @@
-import { BRANCH, SampleHistogram } from "@perfdata/session";
 import { intAt } from "@perfdata/format/bytes";
-import { type EventTotal, NodeTable, type SampleKeys } from "@perfdata/profile";
-import type { PtCode, PtThreads } from "@perfdata/pt/code";
+import {
+  type CollectedSamples,
+  NodeTable,
+  type ProfileEvent,
+  type ProfileTotal,
+  type SampleKeys,
+  type TakenRows,
+} from "@perfdata/profile";
+import type { PtThreads } from "@perfdata/pt/code";
 import { IP_FLAG, type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
-import type { CodeToName } from "./function_names.ts";
-import type { CountedCode, CountedSamples } from "./functions.ts";
+import { BRANCH, SampleHistogram } from "@perfdata/session";
 
 /**
  * Counts the branches of an Intel PT trace like those of branch stacks: each taken branch is a
  * sample with period 1 of event 0.
  */
-export class TraceBranchSamples implements CountedSamples {
+export class TraceBranchSamples implements CollectedSamples {
   /** Branches by context and pair. */
   readonly histogram: SampleHistogram = new SampleHistogram();
   /** Total of all branches. */
-  readonly totals: EventTotal[] = [{ samples: 0, period: 0 }];
+  readonly totals: ProfileTotal[] = [{ samples: 0, period: 0 }];
+  /** The only event. */
+  readonly events: readonly ProfileEvent[] = [{ name: "branches", unit: "count" }];
   /** Nodes are pairs of places. */
   readonly stacks: boolean = false;
   /** Kind of rows. */
   readonly kind: "branches" = "branches";
   /** Branches by source and target place. */
   readonly pairs: NodeTable = new NodeTable();
-  /** A trace has no details. */
-  readonly details: undefined = undefined;
-  /** A trace has no cgroups. */
-  readonly cgroups: Map<bigint, string> = new Map();
   /** Names of commands. */
-  readonly comms: NonNullable<CountedSamples["comms"]>;
+  readonly comms: NonNullable<CollectedSamples["comms"]>;
   readonly #keys: SampleKeys;
 
   /** Creates empty counts. */
@@ -36,20 +39,26 @@ export class TraceBranchSamples implements CountedSamples {
     this.comms = {
       name: (comm) => (comm & 1) === 0 ? names.text(comm >> 1) : undefined,
       tid: (comm) => comm >> 1,
+      pid: () => -1,
     };
   }
 
   /** Whether a context column is collected. */
-  collects(column: Parameters<CountedSamples["collects"]>[0]): boolean {
+  collects(column: Parameters<CollectedSamples["collects"]>[0]): boolean {
     if (column === "branch") return (this.#keys.branch ?? 0) !== 0;
     if (column === "comm") return true;
     return (column === "pid" || column === "tid" || column === "cpu") &&
       this.#keys[column] === true;
   }
 
+  /** The counted branches. */
+  takeRows(): TakenRows {
+    return this.histogram.columns();
+  }
+
   /** Counts samples that are branches. */
   take({ words, count }: PtSampleRows): void {
-    const [total] = this.totals as [EventTotal];
+    const [total] = this.totals as [ProfileTotal];
     const { pid, tid, cpu, branch: mask = 0 } = this.#keys;
     for (let at = 0; at < count * SAMPLE_WORDS; at += SAMPLE_WORDS) {
       if (words[at + SAMPLE_WORD.KIND] !== SAMPLE.BRANCHES) continue;
@@ -73,12 +82,4 @@ export class TraceBranchSamples implements CountedSamples {
     }
     this.histogram.settle();
   }
-}
-
-/** The places of a trace's code, in the form of an engine's. */
-export function tracePlaces(code: PtCode): CountedCode & CodeToName {
-  return {
-    places: code.places,
-    stacks: { count: 0, parent: new Int32Array(0), place: new Int32Array(0) },
-  };
 }

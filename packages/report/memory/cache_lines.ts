@@ -3,7 +3,7 @@
 import { type PerfEvent, SampleFields } from "@perfdata/format/records";
 import { enlarge, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE, PERF_SAMPLE_DATA_SRC } from "@perfdata/format/constants";
-import { nameCode, NodeTable } from "@perfdata/profile";
+import { codeColumns, nameCode, NodeTable } from "@perfdata/profile";
 import {
   ADDRESS_USE,
   CHOSEN,
@@ -507,10 +507,8 @@ export class CacheLines implements Consumer, Shareable<CacheLinesPart> {
     }
     const code = await nameCode(engine.places, uses, resolver);
     const names = new PlaceNames(
-      engine.places,
-      code.names,
+      { ...codeColumns(engine.places, code.names), show: resolver.show },
       { dso: true, symbol: true, line: withLines, file: false, cacheline: true, inline: false },
-      resolver.show,
     );
     const nodes = await recordedNodes((this.#engine as Engine).reader, this.#features);
     const cpusOf = this.#cpusOf();

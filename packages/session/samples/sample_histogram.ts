@@ -15,6 +15,18 @@ export interface HistogramPart {
   readonly entries: Int32Array<ArrayBuffer>;
 }
 
+/** The entries of a histogram, in the order of their addition. */
+export interface HistogramColumns {
+  /** Contexts. */
+  readonly context: Int32Array;
+  /** Nodes. */
+  readonly node: Int32Array;
+  /** Numbers of samples. */
+  readonly count: Float64Array;
+  /** Sums of periods. */
+  readonly period: Float64Array;
+}
+
 /**
  * Samples and periods by context and node, in open-addressing tables of typed arrays. A context is
  * an event and a comm; and a process, thread, CPU and detail, if rows are grouped by these. A node
@@ -104,6 +116,24 @@ export class SampleHistogram {
     this.size = 0;
     this.#entries = new Int32Array(0);
     this.#doubles = new Float64Array(0);
+  }
+
+  /** The entries in columns. */
+  columns(): HistogramColumns {
+    const { size } = this;
+    const columns = {
+      context: new Int32Array(size),
+      node: new Int32Array(size),
+      count: new Float64Array(size),
+      period: new Float64Array(size),
+    };
+    for (let entry = 0; entry < size; entry++) {
+      columns.context[entry] = this.contextOf(entry);
+      columns.node[entry] = this.node(entry);
+      columns.count[entry] = this.samples(entry);
+      columns.period[entry] = this.period(entry);
+    }
+    return columns;
   }
 
   /** A copy of all counts, for sending to another thread and joining there. */
