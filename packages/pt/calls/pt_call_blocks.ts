@@ -144,9 +144,11 @@ export class CallBlocks {
 
   /** Index of the call at the end of a block (-1 if unknown), which returns to an address. */
   siteOfBlock(block: number, low: number, high: number): number {
+    const address = addressFromHalves(high, low);
     const known = block < 0 ? -1 : (this.#site[block] as number) - 1;
-    if (known >= 0) return known;
-    const site = this.siteBefore(addressFromHalves(high, low));
+    // A call that is followed only after `forget` has the number of another block.
+    if (known >= 0 && this.#siteAddress[known] === address) return known;
+    const site = this.siteBefore(address);
     if (block >= 0) this.#site[block] = site + 1;
     return site;
   }
