@@ -366,18 +366,18 @@ Deno.test("--jobs: each command with the flag is compared for several numbers of
   assert(shared >= 20, `${shared} ways`);
 });
 
-for (const [what, make] of Object.entries(BLOCKS)) {
-  Deno.test(`${what}: the same result with 1, 2, 3, 7 threads, and blocks of 64 KB and 4 MB`, () =>
+for (const [i, [what, make]] of Object.entries(BLOCKS).entries()) {
+  // The more threads, the longer they take to start: every third consumer has seven of them.
+  const most = i % 3 === 0 ? 7 : 3;
+  Deno.test(`${what}: the same result with 1, 2 and ${most} threads, and blocks of 64 KB and 4 MB`, () =>
     inFolder(async (folder) => {
       const path = `${folder}/busy.data`;
       const { bytes } = await busyRecording(12_000);
       Deno.writeFileSync(path, bytes);
       Shared.stretches = 0;
       const expected = await make(path, 1, 1 << 22);
-      for (
-        const [jobs, size] of [[1, 1 << 16], [2, 1 << 16], [3, 1 << 16], [7, 1 << 16], [2, 1 << 22]]
-      ) {
-        const actual = await make(path, jobs ?? 0, size ?? 0);
+      for (const [jobs, size] of [[1, 1 << 16], [most, 1 << 16], [2, 1 << 22]] as const) {
+        const actual = await make(path, jobs, size);
         assertEquals(actual, expected, `${jobs} threads, blocks of ${size} bytes`);
       }
       assert(bytes.length > 10 << 16, `${bytes.length} bytes`);
@@ -407,13 +407,12 @@ Deno.test("report, sched, export arrow and symbols table: the same from a pipe, 
       assertEquals(result.code, 0, `${name} ${args.join(" ")}: ${result.err}`);
       return result.out;
     };
-    const threads = ["1", "2", "3", "7"];
     const path = `${folder}/busy.data`;
     const { bytes } = await busyRecording(12_000);
     Deno.writeFileSync(path, bytes);
     const report = ["--stdio", "--no-inline"];
     const expected = await out("report", [...report, "-"], await piped(bytes));
-    for (const jobs of threads) {
+    for (const jobs of ["1", "2", "7"]) {
       assertEquals(await out("report", [...report, "--jobs", jobs, path]), expected, jobs);
     }
     assert(expected.split("\n").length > 1000);
@@ -443,7 +442,7 @@ Deno.test("report, sched, export arrow and symbols table: the same from a pipe, 
       files = written.size;
       return written;
     };
-    for (const [format, others] of [["arrow", ["2", "3", "7"]], ["parquet", ["3"]]] as const) {
+    for (const [format, others] of [["arrow", ["2"]], ["parquet", ["3"]]] as const) {
       const first = await tables("1", format);
       assert(files >= 12, `${files} files of ${format}`);
       for (const jobs of others) assertEquals(await tables(jobs, format), first, jobs);
