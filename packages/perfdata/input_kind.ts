@@ -32,7 +32,7 @@ export async function inputKind<S extends ByteSource>(source: S): Promise<InputO
   let start = magic.subarray(0, await reader.readFull(magic));
   let kind: ImportedKind | undefined;
   if (fileKind(start) !== "recording") {
-    const { IMPORTED_KIND_BYTES, importedKind } = await import("@perfdata/profile");
+    const { IMPORTED_KIND_BYTES, importedKind } = await import("./profile_calls.ts");
     const more = new Uint8Array(IMPORTED_KIND_BYTES);
     more.set(start);
     start = more.subarray(0, start.length + await reader.readFull(more.subarray(start.length)));

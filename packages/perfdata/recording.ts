@@ -189,7 +189,7 @@ export class Recording implements Disposable {
    * @throws {RangeError} If the recording is a stream, or has no times.
    */
   async span(): Promise<readonly [bigint, bigint]> {
-    const { sampleSpan } = await import("@perfdata/session");
+    const { sampleSpan } = await import("./engine_calls.ts");
     return await sampleSpan(this.#first ?? await this.#open());
   }
 
@@ -203,7 +203,7 @@ export class Recording implements Disposable {
     const { children = false, filter, ...shown } = options;
     const [{ functionColumns, functionTable }, { SampleCollector }] = await Promise.all([
       import("@perfdata/report"),
-      import("@perfdata/profile"),
+      import("./profile_calls.ts"),
     ]);
     const counts = new SampleCollector(functionColumns(shown, children));
     const { symbols } = await this.collect(counts, { filter });
@@ -288,7 +288,7 @@ export class Recording implements Disposable {
     if (filter?.time !== undefined) {
       throw new RangeError("time is for recordings, not for profiles of other tools");
     }
-    const { importProfile } = await import("@perfdata/profile");
+    const { importProfile } = await import("./profile_calls.ts");
     const profile = await importProfile(imported, this.#once(), {
       title: this.#name,
       timed,
@@ -378,7 +378,7 @@ export class Recording implements Disposable {
     options: Pick<EngineOptions, "filter" | "unwind" | "jit" | "stitchLbr"> = {},
   ): Promise<Engine> {
     const reader = await this.#open();
-    const { runEngine } = await import("@perfdata/session");
+    const { runEngine } = await import("./engine_calls.ts");
     const engine = await runEngine(reader, consumers, {
       ...options,
       ...this.#progressIn(reader),
@@ -407,7 +407,7 @@ export class Recording implements Disposable {
     const profile = await this.profile(filter === undefined ? {} : { filter });
     const { callTree } = await import("@perfdata/export/tree");
     if (how.event !== undefined) return callTree(profile, { ...how, event: how.event });
-    const { shownEvents } = await import("@perfdata/profile");
+    const { shownEvents } = await import("./profile_calls.ts");
     return callTree(shownEvents(profile), { ...how, event: 0 });
   }
 
