@@ -46,6 +46,11 @@ export class NodeTable {
     return intAt(this.#item, node);
   }
 
+  /** The parent of a node; -1 for a root. */
+  parent(node: number): number {
+    return intAt(this.#parent, node);
+  }
+
   /** The node for `item` under `parent`; -1 if there is none. */
   find(parent: number, item: number): number {
     return intAt(this.#slots, this.#slot(parent, item));

@@ -1,4 +1,4 @@
-import { checkMemory, intAt } from "@perfdata/format/bytes";
+import { checkMemory } from "@perfdata/format/bytes";
 import { NodeTable } from "./node_table.ts";
 import type { ProfileThread } from "./profile.ts";
 
@@ -50,17 +50,17 @@ export class ThreadTable implements Iterable<ProfileThread> {
 
   /** Process of a thread; -1 if unknown. */
   pid(thread: number): number {
-    return intAt(this.#ids.parents(), intAt(this.#named.parents(), thread));
+    return this.#ids.parent(this.#named.parent(thread));
   }
 
   /** Thread id of a thread; -1 if unknown. */
   tid(thread: number): number {
-    return intAt(this.#ids.items(), intAt(this.#named.parents(), thread));
+    return this.#ids.item(this.#named.parent(thread));
   }
 
   /** Name of a thread; `undefined` if it has none. */
   name(thread: number): string | undefined {
-    return this.#comms[intAt(this.#named.items(), thread)];
+    return this.#comms[this.#named.item(thread)];
   }
 
   /** Name of a thread, `:tid` if it has none. */
