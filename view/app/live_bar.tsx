@@ -56,6 +56,9 @@ export function LiveBar(
       >
         Keep this moment
       </button>
+      <span title="A stream is read once. A file has both: one that --save has written, or a followed one">
+        without records and source
+      </span>
     </div>
   );
 }

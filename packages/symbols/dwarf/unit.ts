@@ -264,9 +264,12 @@ export class Unit implements UnitFormat, LineUnit {
     return this.string(form, value);
   }
 
-  /** The string of a form and value; `undefined` if its file is missing. */
-  string(form: number, value: number): string | undefined {
-    if (form === DW_FORM.string) return inlineString(this.bytes, value);
+  /**
+   * The string of a form and value; `undefined` if its file is missing. `at` holds inline strings
+   * that are not in the unit, as those of a line table.
+   */
+  string(form: number, value: number, at?: Uint8Array): string | undefined {
+    if (form === DW_FORM.string) return inlineString(at ?? this.bytes, value);
     return this.stringSection(form)?.string(this.stringOffset(form, value));
   }
 
