@@ -6,7 +6,7 @@ import type { DwarfContext, Frame } from "../dwarf/dwarf_context.ts";
 import type { FunctionName } from "../dwarf/entry_names.ts";
 import { ET } from "../elf/elf_constants.ts";
 import type { ElfFile } from "../elf/elf_file.ts";
-import { type ElfSymbolsOptions, readElfSymbols } from "../elf/elf_symbols.ts";
+import type { ElfSymbolsOptions, readElfSymbols } from "../elf/elf_symbols.ts";
 import {
   buildIdsEqual,
   type FoundFile,
@@ -36,7 +36,7 @@ export async function elfLookup(
     return present ? noSymbols("no symbols") : nothingFound(opened);
   }
   const miniDebugInfo = await miniDebugInfoOf(found, opened);
-  const tables = new ElfTables(file, opened, {
+  const tables = await ElfTables.of(file, opened, {
     ...(runtime === undefined ? {} : { runtime: runtime.elf }),
     miniDebugInfo,
     demangle: context.shownByPerf,
@@ -76,7 +76,7 @@ export async function moduleFileLookup(
   opened.keepOnly([symbols?.elf, runtime?.elf]);
   if (symbols === undefined) return undefined;
   const { elf, path } = symbols;
-  const tables = new ElfTables(symbols, opened);
+  const tables = await ElfTables.of(symbols, opened);
   const dwarf = await debugInformation(symbols, path, context, opened);
   const addresses = elf.type === ET.REL ? undefined : new FileAddresses(elf);
   const toFile = (distance: Address) =>
@@ -157,18 +157,35 @@ export function dataOf(
     );
 }
 
+/** The symbols of a file, whose reader is loaded when there is a file: pages often have none. */
 class ElfTables {
   readonly #file: FoundFile;
   readonly #opened: OpenedFiles;
   readonly #options: ElfSymbolsOptions;
+  readonly #read: typeof readElfSymbols;
   #lookUps = 0;
   #failed = false;
   #all: SymbolTable | undefined;
 
-  constructor(file: FoundFile, opened: OpenedFiles, options: ElfSymbolsOptions = {}) {
+  private constructor(
+    file: FoundFile,
+    opened: OpenedFiles,
+    options: ElfSymbolsOptions,
+    read: typeof readElfSymbols,
+  ) {
     this.#file = file;
     this.#opened = opened;
     this.#options = options;
+    this.#read = read;
+  }
+
+  static async of(
+    file: FoundFile,
+    opened: OpenedFiles,
+    options: ElfSymbolsOptions = {},
+  ): Promise<ElfTables> {
+    const { readElfSymbols } = await import("../elf/elf_symbols.ts");
+    return new ElfTables(file, opened, options, readElfSymbols);
   }
 
   /**
@@ -181,7 +198,7 @@ class ElfTables {
     const options = few ? { ...this.#options, addresses: addresses.toSorted() } : this.#options;
     const table = this.#opened.attempt(
       this.#file,
-      () => readElfSymbols(this.#file.elf, options).table,
+      () => this.#read(this.#file.elf, options).table,
     );
     this.#failed = table === undefined;
     if (!few) this.#all = table;

@@ -1,5 +1,4 @@
 import { runsOn } from "../code/architecture.ts";
-import { readElfSymbols } from "../elf/elf_symbols.ts";
 import { buildIdOfNotes } from "../elf/notes.ts";
 import { findElfSymbol } from "../elf/raw_symbols.ts";
 import { SymbolsError } from "../errors.ts";
@@ -121,6 +120,7 @@ async function vmlinuxLookup(
   const linked = reference === undefined
     ? 0
     : opened.attempt(found, () => findElfSymbol(elf, reference));
+  const { readElfSymbols } = await import("../elf/elf_symbols.ts");
   const table = opened.attempt(found, () => readElfSymbols(elf).table);
   if (linked === undefined || table === undefined || table.size === 0) return undefined;
   const dwarf = await debugInformation(found, path, context, opened);
