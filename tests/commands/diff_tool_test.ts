@@ -69,8 +69,8 @@ Deno.test("diff: a slower function is the one change, with its size", async (t) 
     const [a = "", b = "", slower = ""] = paths;
     const same = await rows([a, b]);
     // One comparison in a hundred marks by chance, and runs differ by more than sampling noise, but
-    // not this much. The share of `slow` has a standard deviation of 1.1 %.
-    assertEquals(same.filter((row) => row.significant && Math.abs(row.change) > 0.05), []);
+    // not this much: on a busy machine by 5.3 %. The share of `slow` has a standard deviation of 1.1 %.
+    assertEquals(same.filter((row) => row.significant && Math.abs(row.change) > 0.08), []);
     assert(same.some(({ name }) => name === "slow"));
 
     const changed = await rows([a, slower]);
