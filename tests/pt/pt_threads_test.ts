@@ -202,26 +202,33 @@ Deno.test({
   fn: async () => {
     const folder = Deno.makeTempDirSync({ prefix: "perfdata-pt-unsure-" });
     try {
-      const program = stepProgram(folder, { program: "processes", flags: ["-O1"], quantum: 200 });
-      const options = { psbEvery: 2000, compressReturns: true, tsc: true, sparse: true };
-      const encoded = encodeOnCpus(program, options, 1, () => 0);
-      const path = `${folder}/perf.data`;
-      Deno.writeFileSync(path, await steppedFile(program, encoded, options));
-      const { out, err } = await tool("pt", ["--insns", "--json", path]);
-      const rows = out.trimEnd().split("\n").map((line) => JSON.parse(line))
-        .filter(({ event }) => event === "insn");
-      const wanted = expected(encoded)[0] ?? [];
-      assertEquals(rows.length, wanted.length);
-      const wrong = rows.findIndex(({ tid, ip, unsure }, i) =>
-        unsure !== true && `${tid}:${ip.slice(2)}` !== wanted[i]
-      );
-      assertEquals(wrong, -1, `${JSON.stringify(rows[wrong])}, expected ${wanted[wrong]}`);
-      const unsure = rows.filter((row) => row.unsure === true).length;
-      assert(unsure > 0 && unsure < wanted.length / 5, `${unsure} of ${wanted.length}`);
-      assert(err.includes(`${unsure} instructions (`), err);
-      const text = await tool("pt", ["--insns", path]);
-      const marked = text.out.split("\n").filter((line) => /^ *\d+\? /.test(line)).length;
-      assertEquals(marked, unsure);
+      // A thread is uncertain only if it is switched away in code that another one runs, too. Whether
+      // that happens depends on the instructions of the dynamic linker on this machine.
+      let found = 0;
+      for (const quantum of [200, 250, 220, 270, 240, 290, 210, 310]) {
+        if (found > 0) break;
+        const program = stepProgram(folder, { program: "processes", flags: ["-O1"], quantum });
+        const options = { psbEvery: 2000, compressReturns: true, tsc: true, sparse: true };
+        const encoded = encodeOnCpus(program, options, 1, () => 0);
+        const path = `${folder}/perf.data`;
+        Deno.writeFileSync(path, await steppedFile(program, encoded, options));
+        const { out, err } = await tool("pt", ["--insns", "--json", path]);
+        const rows = out.trimEnd().split("\n").map((line) => JSON.parse(line))
+          .filter(({ event }) => event === "insn");
+        const wanted = expected(encoded)[0] ?? [];
+        assertEquals(rows.length, wanted.length);
+        const wrong = rows.findIndex(({ tid, ip, unsure }, i) =>
+          unsure !== true && `${tid}:${ip.slice(2)}` !== wanted[i]
+        );
+        assertEquals(wrong, -1, `${JSON.stringify(rows[wrong])}, expected ${wanted[wrong]}`);
+        found = rows.filter((row) => row.unsure === true).length;
+        assert(found < wanted.length / 5, `${found} of ${wanted.length}`);
+        if (found > 0) assert(err.includes(`${found} instructions (`), err);
+        const text = await tool("pt", ["--insns", path]);
+        const marked = text.out.split("\n").filter((line) => /^ *\d+\? /.test(line)).length;
+        assertEquals(marked, found);
+      }
+      assert(found > 0, "no thread was uncertain");
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }
