@@ -64,10 +64,11 @@ export async function replaySteps(wish: ReplayWish): Promise<Replayed> {
   const replay = await Replay.open(options);
   const part = replay?.parts[0];
   if (replay === undefined || part === undefined) {
+    const before = options.at === undefined ? "" : " before this time";
     throw new InputError(
-      `${name}: --replay: ${
-        options.tid === undefined ? "a thread" : `thread ${options.tid}`
-      } was not traced${options.at === undefined ? "" : " before this time"}`,
+      options.tid === undefined
+        ? `${name}: --replay: no instruction was decoded${before}: pt without it says why`
+        : `${name}: --replay: thread ${options.tid} was not traced${before}`,
     );
   }
   const { counts } = part;
