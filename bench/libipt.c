@@ -7,19 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
-static uint8_t *slurp(const char *path, size_t *size)
-{
-	FILE *f = fopen(path, "rb");
-	struct stat st;
-	if (!f || fstat(fileno(f), &st))
-		exit(2);
-	uint8_t *bytes = malloc(st.st_size);
-	*size = fread(bytes, 1, st.st_size, f);
-	fclose(f);
-	return bytes;
-}
+#include "../fixtures/stepped/slurp.h"
 
 int main(int argc, char **argv)
 {

@@ -87,7 +87,7 @@ export function* callgrind(
         cost(self, frame);
       }
       for (const call of callRows[frame] ?? []) {
-        const callee = intAt(calls.items(), call);
+        const callee = calls.item(call);
         const calleeObject = intAt(functions.object, callee);
         const calleeFile = intAt(firstFile, callee);
         named("cob", "o", calleeObject + 1, objectName(calleeObject));

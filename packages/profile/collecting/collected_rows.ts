@@ -102,9 +102,9 @@ export class CollectedRows {
   }
 
   #alikeAt(alike: number): { stack: number; event: number; thread: number } {
-    const pair = intAt(this.#alike.parents(), alike);
+    const pair = this.#alike.parent(alike);
     return {
-      stack: intAt(this.#pairs.parents(), pair),
+      stack: this.#pairs.parent(pair),
       event: this.#alike.item(alike),
       thread: this.#pairs.item(pair),
     };

@@ -264,7 +264,7 @@ export class FunctionTable {
   entry(row: number, end: End = "to"): number {
     const node = this.#sums.node(row);
     if (this.kind === "samples") return node;
-    return intAt(end === "to" ? this.#ends.items() : this.#ends.parents(), node);
+    return end === "to" ? this.#ends.item(node) : this.#ends.parent(node);
   }
 
   /** Index of a row's function. */

@@ -1,4 +1,4 @@
-import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
+import { byteAt, enlarge, floatAt } from "@perfdata/format/bytes";
 import { NodeTable } from "@perfdata/profile";
 import { type RatePoint, RateStream, type RateStreamSummary } from "./rate_stream.ts";
 
@@ -99,15 +99,15 @@ export class RateStreams implements Iterable<RateStreamSummary> {
   }
 
   #event(counter: number): number {
-    return intAt(this.#cpus.parents(), intAt(this.#counters.parents(), counter));
+    return this.#cpus.parent(this.#counters.parent(counter));
   }
 
   #cpu(counter: number): number {
-    return intAt(this.#cpus.items(), intAt(this.#counters.parents(), counter));
+    return this.#cpus.item(this.#counters.parent(counter));
   }
 
   #tid(counter: number): number {
-    return intAt(this.#counters.items(), counter);
+    return this.#counters.item(counter);
   }
 
   /** The statistics by event, CPU and thread. */
