@@ -12,7 +12,7 @@ import type {
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { RecordedMachine } from "@perfdata/symbols/resolver";
 
-/** How samples are read: options of {@linkcode Recording.collect}. */
+/** Reading of samples: options of {@linkcode Recording.collect}. */
 export interface SampleReading {
   /** Filter; all samples pass by default. */
   readonly filter?: EngineOptions["filter"];
@@ -31,7 +31,7 @@ export interface SampleReading {
   readonly beside?: (Consumer & Shareable) | undefined;
 }
 
-/** What a profile has: options of {@linkcode Recording.ask}. */
+/** Contents of a profile: options of {@linkcode Recording.ask}. */
 export interface ProfileQuestion extends ProfileOptions, SampleReading {
   /** Filter; all samples pass by default. */
   readonly filter?: EngineOptions["filter"];

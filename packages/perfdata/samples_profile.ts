@@ -16,7 +16,7 @@ import type {
   ShareWork,
 } from "./profile_question.ts";
 
-/** Where the samples of a recording are read: symbols, threads, and who is told. */
+/** The surroundings of a reading of samples: symbols, threads, progress and errors. */
 export interface ReadingHost extends Pick<EngineOptions, "progress" | "diagnostics"> {
   /** Opens the symbols. */
   readonly symbols: OpenSymbols;

@@ -123,11 +123,11 @@ export async function readProfile(
     const input = { source: opened, kind };
     return await readImportedProfile(tool, name, flags, { ...options, input });
   }
-  return await samplesProfile(tool, name, opened, flags, options);
+  return await profileOfSamples(tool, name, opened, flags, options);
 }
 
 /** Reads a profile from the samples of a recording, and prints what it lacks. */
-async function samplesProfile(
+async function profileOfSamples(
   tool: string,
   name: string,
   input: ByteSource,

@@ -18,7 +18,7 @@ const LAST = 100;
 /** Maximum number of steps that are printed; they are in memory at once. */
 const MOST = 1 << 20;
 
-/** What to replay. */
+/** The part of a trace to replay. */
 export interface ReplayWish {
   readonly trace: PtTrace;
   readonly names: PtNames;
@@ -31,7 +31,7 @@ export interface ReplayWish {
   readonly put: (line: string) => void;
 }
 
-/** What was replayed. */
+/** The result of a replay. */
 export interface Replayed {
   /** Counts of the decoding of the last steps. */
   readonly counts: PtCounts;

@@ -37,7 +37,7 @@ export interface CodeFinder {
   readonly codeSearch: CodeSearch;
 }
 
-/** What is added to the row of a place in memory, so that 0 means a place that was not looked up. */
+/** Added to the kept row of a place, so that 0 means a place that was not looked up yet. */
 const KNOWN = 1 - NOT_MAPPED;
 
 /**

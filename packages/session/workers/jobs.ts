@@ -1,4 +1,4 @@
-/** How many threads are worth their start, by the size of a recording. */
+/** The number of threads that are worth their start, by the size of a recording. */
 import { decodeFeature } from "@perfdata/format/features";
 import { type PerfDataReader, sectionRange } from "@perfdata/format/records";
 import { HEADER_COMPRESSED } from "@perfdata/format/constants";

@@ -171,7 +171,7 @@ interface PlainLines {
   /** Offsets of the lines in the text. */
   readonly offsets: Uint32Array;
   /**
-   * Where each run of ascending starts begins, and at the end the number of symbols. The kernel's
+   * The start of each run of ascending symbols, and at the end the number of symbols. The kernel's
    * own symbols are one run or two.
    */
   readonly runs: readonly number[];
