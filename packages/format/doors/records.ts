@@ -193,6 +193,7 @@ export {
   hex,
   type HiddenCodec,
   type OptionalCodec,
+  type Shape,
   shown,
   type Simplify,
   type StructCodec,
@@ -257,7 +258,6 @@ export {
   reserved,
   sized,
 } from "../struct/sequences.ts";
-export type { Shape } from "../struct/shape.ts";
 export { decodeField, struct } from "../struct/structure.ts";
 export { chars, cString, headerString, paddedText, paddedTo, restText } from "../struct/texts.ts";
 export { NoWalk, slotsOf, Walk } from "../struct/walk.ts";

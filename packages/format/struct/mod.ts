@@ -13,7 +13,6 @@ export * from "./numbers.ts";
 export * from "./of_event.ts";
 export * from "./probes.ts";
 export * from "./sequences.ts";
-export * from "./shape.ts";
 export * from "./structure.ts";
 export * from "./texts.ts";
 export * from "./walk.ts";
