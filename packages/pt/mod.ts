@@ -1,9 +1,8 @@
 /**
  * The Intel PT of a recording: its synthesized samples, its clocks, and rows of samples.
  *
- * `decodePt` of `@perfdata/pt/decode` decodes the packets of all buffers with the code of
- * `@perfdata/pt/code`, and reports the execution to a sink: calls, rows of lists, samples as with
- * `--itrace`.
+ * `@perfdata/pt/decode` finds the executed code, decodes the packets of all buffers (`decodePt`), and
+ * reports the execution to a sink: calls, rows of lists, samples as with `--itrace`.
  *
  * @module
  */

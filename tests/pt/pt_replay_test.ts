@@ -1,8 +1,7 @@
 /** `pt --replay` on programs stepped with ptrace: back and forward, its steps are those executed. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { bytesSource } from "@perfdata/format/bytes";
-import { PtNames } from "@perfdata/pt/code";
-import { addressText, Replay, ROW, type Step } from "@perfdata/pt/decode";
+import { addressText, PtNames, Replay, ROW, type Step } from "@perfdata/pt/decode";
 import { SymbolResolver } from "@perfdata/symbols";
 import { localResolver } from "@perfdata/symbols/files";
 import type { EncodeOptions } from "../../fixtures/stepped/encode.ts";

@@ -4,9 +4,8 @@
  * one thread with perf.)
  */
 import { bytesSource, type RandomAccessSource } from "@perfdata/format/bytes";
-import { PtNames } from "@perfdata/pt/code";
 import { clockRatios, parseItrace } from "@perfdata/pt";
-import { servePt } from "@perfdata/pt/decode";
+import { PtNames, servePt } from "@perfdata/pt/decode";
 import {
   type PtScriptWhole,
   PtScriptWriter,

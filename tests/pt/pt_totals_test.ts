@@ -11,8 +11,8 @@ import {
   functionRows,
   functionTimes,
   PtCalls,
+  PtNames,
 } from "@perfdata/pt/decode";
-import { PtNames } from "@perfdata/pt/code";
 import { SymbolResolver } from "@perfdata/symbols";
 import { localResolver } from "@perfdata/symbols/files";
 import { assert, assertAlmostEquals } from "@std/assert";

@@ -22,11 +22,11 @@ import {
   type PtCallWhole,
   type PtCounts,
   PtList,
+  PtNames,
   ROW,
   rowLines,
   servePt,
 } from "@perfdata/pt/decode";
-import { PtNames } from "@perfdata/pt/code";
 import { PtClock } from "@perfdata/pt";
 import { CallJson, CallText, ChromeCalls, PerfettoCalls } from "@perfdata/export/traces";
 import { decodePackets, encodePackets, type Packet } from "@perfdata/intel-pt";

@@ -1,5 +1,5 @@
 import type { RandomAccessSource } from "@perfdata/format/bytes";
-import { type OpenPtOptions, PtTrace } from "@perfdata/pt/code";
+import { type OpenPtOptions, PtTrace } from "@perfdata/pt/decode";
 import { openCodeFile } from "@perfdata/symbols";
 import { defaultPlaces, localFiles } from "@perfdata/symbols/files";
 

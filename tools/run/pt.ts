@@ -11,10 +11,12 @@ import {
   PtCalls,
   type PtCounts,
   PtList,
+  PtNames,
+  type PtTrace,
   type PtWorkers,
   rowLines,
+  shortObject,
 } from "@perfdata/pt/decode";
-import { PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
 import { aboutAsync, complain, InputError, oneFile, Progress, writeOut } from "../shared/cli.ts";
 import { parseNumbers } from "../shared/sample_flags.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";

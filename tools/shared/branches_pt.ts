@@ -1,9 +1,8 @@
 /** Reads branches from Intel PT, for exports and commands that count branches. */
 import { BranchCounts, type BranchPlaces } from "@perfdata/export";
 import { TraceBranches } from "@perfdata/export/traces";
-import { PtNames, type PtThreads, type PtTrace } from "@perfdata/pt/code";
 import { clockRatios, type PtSampleRows } from "@perfdata/pt";
-import { decodePt, PtSamples } from "@perfdata/pt/decode";
+import { decodePt, PtNames, PtSamples, type PtThreads, type PtTrace } from "@perfdata/pt/decode";
 import { InputError, Progress } from "./cli.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";

@@ -3,8 +3,7 @@
  * with its symbols.
  */
 import { bundleFunctions, keptLines } from "@perfdata/export/code";
-import { bundlePlaces, CodeRecorder } from "@perfdata/pt/code";
-import { decodePt, lossText, PtList } from "@perfdata/pt/decode";
+import { bundlePlaces, CodeRecorder, decodePt, lossText, PtList } from "@perfdata/pt/decode";
 import { ObjectCodeReader, type RecordedAddresses } from "@perfdata/session/code";
 import type { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
 import type { SymbolResolver } from "@perfdata/symbols";

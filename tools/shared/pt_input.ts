@@ -6,13 +6,15 @@ import { readAuxTrace } from "@perfdata/session/auxtrace";
 import {
   bundledCode,
   type CodeRecorder,
+  lossText,
   missingCode,
   type OpenPtOptions,
+  type PtCounts,
   type PtNames,
   PtTrace,
   type TraceCode,
-} from "@perfdata/pt/code";
-import { lossText, type PtCounts, unsureText } from "@perfdata/pt/decode";
+  unsureText,
+} from "@perfdata/pt/decode";
 import {
   type CodeFiles,
   type MemoryImage,

@@ -7,9 +7,11 @@ import {
   packetsText,
   type PtCounts,
   PtEntries,
+  type PtNames,
+  type PtTrace,
+  shortObject,
   threadObjects,
 } from "@perfdata/pt/decode";
-import { type PtNames, type PtTrace, shortObject } from "@perfdata/pt/code";
 import { KERNEL_HIDDEN } from "@perfdata/session";
 import { markedName } from "@perfdata/profile";
 import { visible } from "@perfdata/format/bytes";

@@ -1,6 +1,13 @@
 /** `pt --replay`: steps through the instructions of a thread in the terminal, or prints the last ones. */
-import type { PtNames, PtTrace } from "@perfdata/pt/code";
-import { type PtCounts, ptSpan, Replay, type ReplayOptions, rowLines } from "@perfdata/pt/decode";
+import {
+  type PtCounts,
+  type PtNames,
+  ptSpan,
+  type PtTrace,
+  Replay,
+  type ReplayOptions,
+  rowLines,
+} from "@perfdata/pt/decode";
 import { ReplayBrowser, type ReplayHost } from "../../view/terminal/replay_browser.ts";
 import { Screen } from "../../view/terminal/terminal.ts";
 import { InputError, isInteractive, UsageError } from "./cli.ts";

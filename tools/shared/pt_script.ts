@@ -24,12 +24,13 @@ import {
   writePtScript,
   type WrittenPtScript,
 } from "@perfdata/export/traces";
-import { PtNames, type PtTrace } from "@perfdata/pt/code";
 import { clockRatios, type ItraceOptions, type PtClock } from "@perfdata/pt";
 import {
   type AddedLists,
   packetsText,
+  PtNames,
   type PtSamples,
+  type PtTrace,
   type PtWhole,
   type RecordedSamples,
   type SamplesOptions,

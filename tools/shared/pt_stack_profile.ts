@@ -11,9 +11,10 @@ import {
   lossText,
   PtCalls,
   type PtCounts,
+  PtNames,
+  type PtTrace,
   unsureText,
 } from "@perfdata/pt/decode";
-import { PtNames, type PtTrace } from "@perfdata/pt/code";
 import { complain, InputError, Progress } from "./cli.ts";
 import { sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";

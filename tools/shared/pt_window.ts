@@ -8,8 +8,7 @@ import {
   type Run,
   type TimeRange,
 } from "@perfdata/session";
-import type { PtTrace } from "@perfdata/pt/code";
-import { ptSpan, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
+import { ptSpan, type PtTrace, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
 import { InputError, UsageError } from "./cli.ts";
 import { parseLength, parseTime } from "./time_flag.ts";
 

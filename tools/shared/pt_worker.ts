@@ -1,7 +1,6 @@
 // Worker that decodes parts of a trace for `pt` (see pt.ts).
 import { guardHeap } from "@perfdata/format/files";
-import { PtNames } from "@perfdata/pt/code";
-import { callWhole, listWhole, type PtWhole, servePt } from "@perfdata/pt/decode";
+import { callWhole, listWhole, PtNames, type PtWhole, servePt } from "@perfdata/pt/decode";
 import { insnText } from "./insn_text.ts";
 import { codeOf, imagesOf, namedImages, openPtAgain } from "./pt_input.ts";
 import { ofCpus, type PtAbout, ptRows } from "./pt_workers.ts";

@@ -6,9 +6,9 @@ import {
   type ListTextOptions,
   PLACE_ROWS,
   type PtCallWhole,
+  type PtNames,
   type PtWorkers,
 } from "@perfdata/pt/decode";
-import type { PtNames } from "@perfdata/pt/code";
 import type { resolverOf } from "./symbol_flags.ts";
 
 /** The job of a worker. */

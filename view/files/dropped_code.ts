@@ -2,7 +2,7 @@
 import { armDisassembler, x86Disassembler } from "@perfdata/export/code";
 import type { ViewProfile } from "@perfdata/export/tree";
 import type { Profile } from "@perfdata/profile";
-import { bundledCode } from "@perfdata/pt/code";
+import { bundledCode } from "@perfdata/pt/decode";
 import { type CodeFiles, ObjectCodeReader } from "@perfdata/session/code";
 import {
   type CodeMode,

@@ -9,18 +9,22 @@ import {
   functionTimes,
   type InsnText,
   lossText,
+  missingCode,
+  type OpenPtOptions,
   type PtBuffer,
   PtCalls,
+  type PtCode,
   type PtCounts,
   type PtGrowth,
   PtList,
+  PtNames,
   PtSeeker,
   type PtSink,
   ptSpan,
+  PtTrace,
   ROW,
   unsureText,
 } from "@perfdata/pt/decode";
-import { missingCode, type OpenPtOptions, type PtCode, PtNames, PtTrace } from "@perfdata/pt/code";
 import type { FlowDecoder } from "@perfdata/intel-pt";
 import type { RecordedMachine } from "@perfdata/symbols/resolver";
 import type { SymbolResolver } from "@perfdata/symbols";

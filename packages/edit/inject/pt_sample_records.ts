@@ -30,7 +30,6 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/constants";
 import { floatAt, intAt, PerfDataError } from "@perfdata/format/bytes";
-import type { PtTrace } from "@perfdata/pt/code";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,
@@ -47,6 +46,7 @@ import {
   type DecodePtOptions,
   type PtCounts,
   PtSamples,
+  type PtTrace,
   type SamplesOptions,
 } from "@perfdata/pt/decode";
 import { EVENT_UPDATE, PERF_EVENT_UPDATE__NAME } from "@perfdata/user-records/metadata";

@@ -1,6 +1,5 @@
 import { ByteText, floatAt, intAt, TextPool } from "@perfdata/format/bytes";
-import { CALL_ROW, type CallEvents } from "@perfdata/pt/decode";
-import type { PtNames, PtThreads } from "@perfdata/pt/code";
+import { CALL_ROW, type CallEvents, type PtNames, type PtThreads } from "@perfdata/pt/decode";
 import type { CallWriter } from "./call_writer.ts";
 
 const encoder = new TextEncoder();

@@ -1,6 +1,5 @@
 import { byteAt, enlarge, floatAt, intAt } from "@perfdata/format/bytes";
-import { CALL_ROW, type CallEvents } from "@perfdata/pt/decode";
-import type { PtNames, PtThreads } from "@perfdata/pt/code";
+import { CALL_ROW, type CallEvents, type PtNames, type PtThreads } from "@perfdata/pt/decode";
 import type { CallWriter } from "./call_writer.ts";
 import { MessageBytes } from "./message_bytes.ts";
 import {

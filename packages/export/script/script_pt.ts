@@ -3,7 +3,7 @@
 import type { ObjectCodeReader } from "@perfdata/session/code";
 import { eventName, PERF_SAMPLE_TID, PERF_SAMPLE_TIME } from "@perfdata/format/constants";
 import type { PerfEvent } from "@perfdata/format/records";
-import type { PtCode, PtNames, PtThreads, PtTrace } from "@perfdata/pt/code";
+import type { PtCode, PtNames, PtThreads, PtTrace } from "@perfdata/pt/decode";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,

@@ -1,4 +1,3 @@
-import type { PtNames } from "@perfdata/pt/code";
 import {
   areLocal,
   decodePt,
@@ -7,6 +6,7 @@ import {
   MetPlaces,
   type PtCounts,
   type PtJoiner,
+  type PtNames,
   type PtRangePart,
   PtSamples,
   type PtWhole,

@@ -1,4 +1,4 @@
-import type { PtCode, PtNames } from "@perfdata/pt/code";
+import type { PtCode, PtNames } from "@perfdata/pt/decode";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,

@@ -1,9 +1,9 @@
 import { enlarge } from "@perfdata/format/bytes";
-import type { PtNames } from "@perfdata/pt/code";
 import {
   MetPlaces,
   type PartEnd,
   type PtBuffer,
+  type PtNames,
   type PtPartSink,
   type PtSamples,
 } from "@perfdata/pt/decode";

@@ -1,6 +1,5 @@
 import type { Packet } from "@perfdata/intel-pt";
-import { type PtWorkers, servePt } from "@perfdata/pt/decode";
-import { PtNames } from "@perfdata/pt/code";
+import { PtNames, type PtWorkers, servePt } from "@perfdata/pt/decode";
 import { parseItrace } from "@perfdata/pt";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";

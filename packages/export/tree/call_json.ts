@@ -1,6 +1,5 @@
 import { byteAt, ByteText, intAt, TextPool } from "@perfdata/format/bytes";
-import { CALL_ROW, type CallEvents, type NameFilter } from "@perfdata/pt/decode";
-import type { PtNames } from "@perfdata/pt/code";
+import { CALL_ROW, type CallEvents, type NameFilter, type PtNames } from "@perfdata/pt/decode";
 
 const encoder = new TextEncoder();
 

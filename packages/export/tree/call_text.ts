@@ -1,6 +1,11 @@
 import { byteAt, ByteText, enlarge, intAt, TextPool, visible } from "@perfdata/format/bytes";
-import { CALL_ROW, type CallEvents, durationText, type NameFilter } from "@perfdata/pt/decode";
-import type { PtNames } from "@perfdata/pt/code";
+import {
+  CALL_ROW,
+  type CallEvents,
+  durationText,
+  type NameFilter,
+  type PtNames,
+} from "@perfdata/pt/decode";
 import { UNVERIFIED_MARK } from "@perfdata/profile";
 
 const encoder = new TextEncoder();

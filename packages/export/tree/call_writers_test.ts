@@ -1,6 +1,5 @@
 /** The writers of a trace's calls, with a few calls laid out by hand. */
-import { CallEvents } from "@perfdata/pt/decode";
-import type { PtNames, PtThreads } from "@perfdata/pt/code";
+import { CallEvents, type PtNames, type PtThreads } from "@perfdata/pt/decode";
 import { assertEquals } from "@std/assert";
 import type { ByteText } from "@perfdata/format/bytes";
 import { ChromeCalls } from "../formats/chrome_calls.ts";

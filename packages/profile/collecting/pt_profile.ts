@@ -1,6 +1,12 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
-import type { CallEvents, CallTimeline, CallTree } from "@perfdata/pt/decode";
-import type { PtNames, PtThreads, PtTrace } from "@perfdata/pt/code";
+import type {
+  CallEvents,
+  CallTimeline,
+  CallTree,
+  PtNames,
+  PtThreads,
+  PtTrace,
+} from "@perfdata/pt/decode";
 import { FUNCTION_KIND, type Profile, type ProfileWrite } from "../columns/profile.ts";
 import { ProfileBuilder } from "./profile_builder.ts";
 

@@ -98,7 +98,7 @@ export class CodeRecorder implements CodeFiles {
  *
  * @example
  * ```ts
- * import { bundledCode } from "@perfdata/pt/code";
+ * import { bundledCode } from "@perfdata/pt/decode";
  * import { SymbolBundle } from "@perfdata/symbols";
  * import { SymbolBundleWriter } from "@perfdata/symbols/dwarf";
  * import { assertEquals } from "@std/assert";

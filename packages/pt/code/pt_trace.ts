@@ -52,7 +52,7 @@ export interface OpenPtOptions {
  * @example
  * ```ts
  * import { blobSource } from "@perfdata/format";
- * import { PtTrace } from "@perfdata/pt/code";
+ * import { PtTrace } from "@perfdata/pt/decode";
  * import { assertEquals } from "@std/assert";
  *
  * // An empty stream of perf record -o -.

@@ -1,5 +1,6 @@
 /**
- * Decoding traces, also with several threads: branches, calls, samples, lists of instructions.
+ * Decoding traces, also with several threads: the executed code with its names, branches, calls, samples,
+ * lists of instructions.
  *
  * @module
  */
@@ -20,6 +21,12 @@ export {
   type SlowCall,
 } from "../calls/pt_latency.ts";
 export { PlaceSums } from "../calls/pt_place_sums.ts";
+export { bundledCode, bundlePlaces, CodeRecorder } from "../code/pt_bundle.ts";
+export { PtCode, ThreadCode } from "../code/pt_code.ts";
+export { missingCode, type PtFunction, PtNames, shortObject } from "../code/pt_names.ts";
+export { type CounterEvent, PtSideband, Switches } from "../code/pt_sideband.ts";
+export { PtThreads } from "../code/pt_threads.ts";
+export { type OpenPtOptions, PtTrace, type TraceCode } from "../code/pt_trace.ts";
 export type { InsnText } from "../decode/pt_block_insns.ts";
 export { type PtCounts } from "../decode/pt_counts.ts";
 export { decodePt } from "../decode/pt_run.ts";

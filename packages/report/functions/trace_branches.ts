@@ -7,7 +7,7 @@ import {
   type SampleKeys,
   type TakenRows,
 } from "@perfdata/profile";
-import type { PtThreads } from "@perfdata/pt/code";
+import type { PtThreads } from "@perfdata/pt/decode";
 import { IP_FLAG, type PtSampleRows, SAMPLE, SAMPLE_WORD, SAMPLE_WORDS } from "@perfdata/pt";
 import { BRANCH, SampleHistogram } from "@perfdata/session";
 

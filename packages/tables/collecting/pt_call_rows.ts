@@ -1,6 +1,5 @@
 import { floatAt, intAt } from "@perfdata/format/bytes";
-import { CALL_ROW, type CallEvents } from "@perfdata/pt/decode";
-import type { PtNames, PtThreads } from "@perfdata/pt/code";
+import { CALL_ROW, type CallEvents, type PtNames, type PtThreads } from "@perfdata/pt/decode";
 import { constant, type RowSink } from "../schema/column_types.ts";
 import { allRows, IntegerColumn, textValues, WordColumn, wordsOf } from "../schema/growing.ts";
 

@@ -3,8 +3,7 @@
  * bundle. Runs in Node and browsers (see npm_test.ts).
  */
 import { blobSource } from "@perfdata/format/bytes";
-import { decodePt, PtCalls } from "@perfdata/pt/decode";
-import { bundledCode, PtNames, PtTrace } from "@perfdata/pt/code";
+import { bundledCode, decodePt, PtCalls, PtNames, PtTrace } from "@perfdata/pt/decode";
 import { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 
 /** Result of {@link decode}. */
