@@ -2,6 +2,7 @@ import type { Diagnostics } from "@perfdata/format/bytes";
 import type { PerfDataReader } from "@perfdata/format/records";
 import { type OrderStats, runEngine } from "@perfdata/session";
 import type { BundlePlaceSymbols } from "@perfdata/session/symbols";
+import type { TextThreads } from "@perfdata/session/workers";
 import { readBefore } from "./text/before.ts";
 import { DumpConsumer } from "./dump_consumer.ts";
 import type { RecordFilter } from "./records/record_filter.ts";
@@ -91,4 +92,26 @@ export async function dump(reader: PerfDataReader, options: DumpOptions): Promis
   });
   consumer.statistics(engine.eventNames);
   return { ...engine.order, ...consumer.stats, from: start === from ? undefined : start };
+}
+
+/**
+ * Writes the text of {@linkcode dump}, with up to `threads.jobs` threads.
+ *
+ * The file is scanned once for time windows and changes of the machine; then each thread writes
+ * some windows. A single thread is used for symbols, counters, AUX data, pipes and compressed
+ * records. The text does not depend on the number of threads.
+ *
+ * @param reader The file. Its damage is reported once, by this reader.
+ * @param options `path` is the path of the same file, which each thread opens.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
+ */
+export async function dumpFile(
+  reader: PerfDataReader,
+  options: DumpOptions,
+  threads: TextThreads,
+): Promise<DumpStats> {
+  if (threads.jobs === 1 && options.time === undefined) return await dump(reader, options);
+  // Loaded on demand: small files have no windows.
+  const { dumpByWindows } = await import("./parallel.ts");
+  return await dumpByWindows(reader, options, threads) ?? await dump(reader, options);
 }

@@ -32,7 +32,7 @@ import {
   type Needs,
   type Run,
 } from "@perfdata/session";
-import type { TextConsumer } from "@perfdata/session/workers";
+import type { TextConsumer, WriteText } from "@perfdata/session/workers";
 import { PERF_AUXTRACE_INTEL_PT, USER_RECORDS } from "@perfdata/user-records";
 import { putAuxPayload, putAuxSample } from "./aux_text/aux_payload.ts";
 import { CounterMoves } from "./text/counter_moves.ts";
@@ -64,6 +64,15 @@ export interface DumpPart {
 
 /** The options that can be sent to another thread. */
 export type DumpAbout = Omit<DumpOptions, "write" | "symbols" | "progress" | "diagnostics">;
+
+/** Creates the writer of windows' text. */
+export function makeDump(
+  reader: PerfDataReader,
+  about: DumpAbout,
+  write: WriteText,
+): TextConsumer {
+  return new DumpConsumer(reader, { ...about, write }, true);
+}
 
 /** Writes the text of records. */
 export class DumpConsumer implements TextConsumer<DumpPart>, KernelTextContext {

@@ -4,7 +4,8 @@
  *
  * @module
  */
-export { dump, type DumpOptions, type DumpStats } from "./dump.ts";
+export { dump, dumpFile, type DumpOptions, type DumpStats } from "./dump.ts";
+export { type DumpAbout, makeDump } from "./dump_consumer.ts";
 export { headerLines, type HeaderOptions } from "./header/header_text.ts";
 export { hexOfRecord } from "./hex/hex_record.ts";
 export { HEX_SECTIONS, type HexOptions, type HexRun } from "./hex/hex_run.ts";
@@ -20,11 +21,16 @@ export { type RecordFilter } from "./records/record_filter.ts";
 export { recordThread } from "./records/record_line.ts";
 export {
   type CsvLine,
+  recordsFile,
+  type RecordsFileOptions,
   type RecordsFilter,
   type RecordsOptions,
   type RecordSymbols,
   writeRecords,
+  type WrittenRecords,
 } from "./records/records.ts";
+export type { FilterWords } from "./records/records_choice.ts";
+export { makeRecords, type RecordsAbout } from "./records/records_text.ts";
 export type { U64Style } from "./records/records_json.ts";
 export {
   type RecordsToShow,

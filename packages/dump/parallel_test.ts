@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { dump, type DumpOptions } from "./dump.ts";
+import { dumpThread } from "@perfdata/perfdata/workers";
 import { dumpByWindows } from "./parallel.ts";
 import { Latin, open, recordings } from "./testing.ts";
 
@@ -28,7 +29,8 @@ async function byWindows(
   const reader = await open(path);
   const out = new Latin();
   const options = { ...wish, path, write: out.write };
-  const found = reader && await dumpByWindows(reader, jobs, options, windowBytes);
+  const found = reader &&
+    await dumpByWindows(reader, options, { jobs, start: dumpThread, windowBytes });
   if (found === undefined) {
     assertEquals(out.text, "", path);
     return undefined;
@@ -98,12 +100,12 @@ Deno.test("dumpFile: if nobody reads the text, the dump ends", async () => {
   let failed = "";
   let pieces = 0;
   try {
-    await dumpByWindows(reader, 3, {
+    await dumpByWindows(reader, {
       path,
       write() {
         if (pieces++ > 2) throw new Error("nobody reads");
       },
-    }, 2000);
+    }, { jobs: 3, start: dumpThread, windowBytes: 2000 });
   } catch (error) {
     failed = String(error);
   }

@@ -4,7 +4,6 @@
  *
  * @module
  */
-export { BranchCounts, type BranchPart } from "./branches/branch_counts.ts";
 export {
   type BinaryBranches,
   binaryBranches,

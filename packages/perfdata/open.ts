@@ -49,7 +49,7 @@ export interface OpenOptions {
   /** Receives errors in damaged recordings. Without it, they are thrown. */
   readonly diagnostics?: Diagnostics;
   /**
-   * Starts other threads for samples, such as `collectWorkers` of `@perfdata/profile/workers` in
+   * Starts other threads for samples, such as `collectWorkers` of `@perfdata/perfdata/workers` in
    * Deno. They are used if the order of samples does not matter. The result is the same.
    */
   readonly threads?: ShareWork;

@@ -8,7 +8,9 @@ import { type ByteSource, bytesSource, memorySink, streamSource } from "@perfdat
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { dump, writeRecords } from "@perfdata/dump";
-import { dumpByWindows, recordsByWindows } from "@perfdata/dump/workers";
+import { dumpByWindows } from "../../packages/dump/parallel.ts";
+import { recordsByWindows } from "../../packages/dump/records/records_parallel.ts";
+import { dumpThread, recordsThread } from "@perfdata/perfdata/workers";
 import { copyRecording, PipeOutput } from "@perfdata/edit";
 import { callTree, treeLines } from "@perfdata/export/tree";
 import { folded } from "@perfdata/export";
@@ -287,13 +289,20 @@ const BLOCKS: Readonly<
   dump: (path, jobs, windowBytes) =>
     windowed(
       path,
-      (reader, write) => dumpByWindows(reader, jobs, { path, write, diagnostics }, windowBytes),
+      (reader, write) =>
+        dumpByWindows(reader, { path, write, diagnostics }, {
+          ...{ jobs, windowBytes },
+          start: dumpThread,
+        }),
     ),
-  records: (path, jobs, bytes) =>
+  records: (path, jobs, windowBytes) =>
     windowed(
       path,
       (reader, write) =>
-        recordsByWindows(reader, path, jobs, write, { order: "time", diagnostics }, bytes),
+        recordsByWindows(reader, { path, write, order: "time", diagnostics }, {
+          ...{ jobs, windowBytes },
+          start: recordsThread,
+        }),
     ),
   script: (path, jobs, windowBytes) =>
     windowed(path, (reader, write) => {

@@ -9,12 +9,11 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/constants";
-import { BranchCounts } from "@perfdata/export";
-import { branchWorkers } from "@perfdata/export/workers";
+import { BranchCounts } from "@perfdata/export/code";
 import { openSource } from "@perfdata/format/files";
 import { sampleKeys } from "@perfdata/report";
 import { CacheLines } from "@perfdata/report/contention";
-import { lineWorkers } from "@perfdata/report/workers";
+import { branchWorkers, lineWorkers } from "@perfdata/perfdata/workers";
 import { RecordingIndex, runEngine } from "@perfdata/session";
 import { openResolver } from "@perfdata/symbols/files";
 import { Numbers, wordsRecord } from "../../fixtures/synthesize/recording.ts";
@@ -276,7 +275,7 @@ Deno.test("cache lines by threads: any number and any block size give the same l
   const path = await accesses(folder);
   for (const by of [["iaddr"], ["dso", "pid"], ["iaddr", "tid"]] as const) {
     const lines = async (jobs: number, blockBytes: number): Promise<string> => {
-      const shared = new Shared(path, lineWorkers(path, jobs, { by, symbols: {} }));
+      const shared = new Shared(path, await lineWorkers(path, jobs, { by, symbols: {} }));
       const consumer = new CacheLines(by);
       const engine = await runEngine(await shared.open(), [consumer], {
         blockBytes,
@@ -353,7 +352,7 @@ Deno.test("branches by threads: any number and any block size give the same bran
   const folder = Deno.makeTempDirSync({ prefix: "perfdata-workers-" });
   const path = await branches(folder);
   const counted = async (jobs: number, blockBytes: number): Promise<string[]> => {
-    const shared = new Shared(path, branchWorkers(path, jobs));
+    const shared = new Shared(path, await branchWorkers(path, jobs));
     const counts = new BranchCounts();
     const reader = await shared.open();
     const { places } = await runEngine(reader, [counts], { blockBytes, workers: shared.workers });

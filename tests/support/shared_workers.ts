@@ -11,9 +11,8 @@ import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { functionTable, type SortKey } from "@perfdata/report";
 import { collect } from "@perfdata/perfdata/collect";
-import { collectWorkers } from "@perfdata/profile/workers";
+import { collectWorkers, infoCollectWorkers, infoWorkers } from "@perfdata/perfdata/workers";
 import { infoCounter, type RecordingInfo, recordingInfo } from "@perfdata/report/figures";
-import { infoCollectWorkers, infoWorkers } from "@perfdata/report/workers";
 import { runEngine, type ThreadMessage, type Workers, type WorkerThread } from "@perfdata/session";
 import { openResolver } from "@perfdata/symbols/files";
 
@@ -95,7 +94,7 @@ export async function rows(
   sort: readonly SortKey[] = ["comm", "dso", "sym", "tid"],
 ): Promise<string[]> {
   const symbols = { parameters: false, kallsyms };
-  const shared = new Shared(path, collectWorkers(path, jobs, { collect: counts, symbols }));
+  const shared = new Shared(path, await collectWorkers(path, jobs, { collect: counts, symbols }));
   const reader = await shared.open();
   const consumer = new SampleCollector(counts);
   const engine = await runEngine(reader, [consumer], {
@@ -122,7 +121,7 @@ export async function profile(
 ): Promise<string> {
   const symbols = { parameters: false, kallsyms };
   const collect = profileColumns(how);
-  const shared = new Shared(path, collectWorkers(path, jobs, { collect, symbols }));
+  const shared = new Shared(path, await collectWorkers(path, jobs, { collect, symbols }));
   const reader = await shared.open();
   const consumer = new SampleCollector(collect);
   const engine = await runEngine(reader, [consumer], {
@@ -154,7 +153,7 @@ export async function infoBeside(
     collect: profileColumns({ timed: true }),
     symbols: { parameters: false, kallsyms },
   };
-  const shared = new Shared(path, infoCollectWorkers(path, jobs, about));
+  const shared = new Shared(path, await infoCollectWorkers(path, jobs, about));
   const reader = await shared.open();
   const counter = infoCounter(reader);
   const { engine } = await collect(reader, new SampleCollector(about.collect), {
@@ -169,7 +168,7 @@ export async function infoBeside(
 
 /** The summary of a recording, as text. */
 export async function info(path: string, jobs: number, blockBytes: number): Promise<string> {
-  const shared = new Shared(path, infoWorkers(path, jobs));
+  const shared = new Shared(path, await infoWorkers(path, jobs));
   const found = await recordingInfo(await shared.open(), { blockBytes, workers: shared.workers });
   return jsonOf(found);
 }

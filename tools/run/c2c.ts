@@ -51,7 +51,7 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       threads: async ({ reader }) => {
         const threads = await sampleJobs(jobs, reader);
         if (threads === 1) return undefined;
-        const { lineWorkers } = await import("@perfdata/report/workers");
+        const { lineWorkers } = await import("@perfdata/perfdata/workers");
         return lineWorkers(name, threads, { by: coalesced, symbols: symbolOptions(flags) });
       },
     });

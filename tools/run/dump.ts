@@ -1,8 +1,8 @@
 /** Runs `dump`. */
-import { type DumpOptions, recordNames, recordTypeOfName } from "@perfdata/dump";
-import { dumpFile } from "@perfdata/dump/workers";
+import { dumpFile, type DumpOptions, recordNames, recordTypeOfName } from "@perfdata/dump";
 import { PerfDataReader } from "@perfdata/format/records";
-import { openSource } from "@perfdata/format/files";
+import { openSource, writeStdout } from "@perfdata/format/files";
+import { dumpThread } from "@perfdata/perfdata/workers";
 import { bundledSymbols, reportUnnamed } from "../shared/bundle_flag.ts";
 import {
   about,
@@ -80,13 +80,13 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
       const { add, finish } = progressOf("dump", reader.fileSize);
       const time = range && await resolveTime(range, () => sampleSpan(reader));
-      const wish = { ...options, time, progress: add };
-      const threads = textJobs(jobs, reader);
+      const wish = { ...options, path: file, write: writeStdout, time, progress: add };
+      const threads = { jobs: textJobs(jobs, reader), start: dumpThread };
       if (bundle === undefined) {
-        return await dumpFile(reader, file, threads, wish).finally(finish);
+        return await dumpFile(reader, wish, threads).finally(finish);
       }
       const symbols = await bundledSymbols(bundle, demangle);
-      const stats = await dumpFile(reader, file, threads, { ...wish, symbols }).finally(finish);
+      const stats = await dumpFile(reader, { ...wish, symbols }, threads).finally(finish);
       reportUnnamed("dump", bundle, symbols);
       return stats;
     });

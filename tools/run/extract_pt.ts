@@ -14,7 +14,7 @@ import {
   readAuxTrace,
   stitchAuxTrace,
 } from "@perfdata/session/auxtrace";
-import { copyAuxToFiles } from "@perfdata/session/files";
+import { copyAuxToFiles } from "@perfdata/perfdata/workers";
 import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
 import {
   about,

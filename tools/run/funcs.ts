@@ -286,7 +286,7 @@ async function ofSamples(question: Question, input: ByteSource): Promise<number>
     : await sampleJobs(parseJobs(value.jobs), reader);
   const workers = jobs === 1
     ? undefined
-    : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, {
+    : await (await import("@perfdata/perfdata/workers")).collectWorkers(name, jobs, {
       collect: how,
       symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
     });

@@ -1,7 +1,8 @@
 /** Runs `records`. */
-import { recordsFile } from "@perfdata/dump/workers";
+import { recordsFile } from "@perfdata/dump";
 import { PerfDataReader } from "@perfdata/format/records";
-import { openSource } from "@perfdata/format/files";
+import { openSource, writeStdout } from "@perfdata/format/files";
+import { recordsThread } from "@perfdata/perfdata/workers";
 import { bundledSymbols, isRecording, reportUnnamed } from "../shared/bundle_flag.ts";
 import {
   about,
@@ -100,14 +101,16 @@ export async function run(flags: RecordsFlags): Promise<number> {
     ? { ...names, ...await aboutAsync(file, () => sampleFilter(flags, reader)) }
     : undefined;
   const { add, finish } = progressOf("records", reader.fileSize);
-  const { engine, count, cut } = await recordsFile(reader, file, textJobs(jobs, reader), {
+  const { engine, count, cut } = await recordsFile(reader, {
     ...options,
+    path: file,
+    write: writeStdout,
     filter,
     symbols: bundled ?? looked,
     unwind: on.unwind ? lookUps?.resolverFor : undefined,
     jit: looked === undefined ? undefined : lookUps?.resolverFor,
     progress: add,
-  }).finally(finish);
+  }, { jobs: textJobs(jobs, reader), start: recordsThread }).finally(finish);
   complaints.finish();
   const { type, from, event } = value;
   if (count === 0 && value.limit !== "0" && (isChosen || (type ?? from) !== undefined)) {

@@ -7,7 +7,6 @@ import {
   binarySamples,
   bolt,
   boltSamples,
-  BranchCounts,
   type BranchPlaces,
   hasBranches,
   lcov,
@@ -16,6 +15,7 @@ import {
   recordedBinary,
   sampleProfile,
 } from "@perfdata/export";
+import { BranchCounts } from "@perfdata/export/code";
 import { openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import { runEngine, sampleJobs } from "@perfdata/session";
@@ -112,7 +112,7 @@ async function exportSamples(
   const { places, eventNames } = await runEngine(reader, [counts], {
     workers: threads === 1
       ? undefined
-      : (await import("@perfdata/profile/workers")).collectWorkers(name, threads, {
+      : await (await import("@perfdata/perfdata/workers")).collectWorkers(name, threads, {
         collect: {},
         symbols: symbolOptions(flags),
       }),
@@ -273,7 +273,7 @@ export async function countStacks(
   const { places } = await runEngine(reader, [counts], {
     workers: threads === 1
       ? undefined
-      : (await import("@perfdata/export/workers")).branchWorkers(name, threads),
+      : await (await import("@perfdata/perfdata/workers")).branchWorkers(name, threads),
     filter: await sampleFilter(flags, reader),
     ...(progress === undefined ? {} : { progress: progress.add }),
     diagnostics: complaints.take,

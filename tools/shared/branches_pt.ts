@@ -1,5 +1,6 @@
 /** Reads branches from Intel PT, for exports and commands that count branches. */
-import { BranchCounts, type BranchPlaces } from "@perfdata/export";
+import type { BranchPlaces } from "@perfdata/export";
+import { BranchCounts } from "@perfdata/export/code";
 import { TraceBranches } from "@perfdata/export/traces";
 import { clockRatios, type PtSampleRows } from "@perfdata/pt";
 import { decodePt, PtNames, PtSamples, type PtThreads, type PtTrace } from "@perfdata/pt/decode";

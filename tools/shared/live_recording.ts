@@ -3,7 +3,7 @@ import { type ByteSource, PerfDataError, type StreamSource } from "@perfdata/for
 import { fileSource } from "@perfdata/format/files";
 import { open } from "@perfdata/perfdata";
 import { filterProfile, joinPmus, type Profile, type ProfileWeight } from "@perfdata/profile";
-import { LiveCollector, LiveProfile } from "@perfdata/profile/workers";
+import { LiveCollector, LiveProfile } from "@perfdata/profile/live";
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { LiveState } from "../../view/worker/protocol.ts";
 import { complain, Complaints, InputError } from "./cli.ts";

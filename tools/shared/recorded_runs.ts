@@ -1,6 +1,12 @@
 /** Counts executions of instructions from branch stacks, for `annotate` and `report`. */
-import { type BranchCounts, type BranchPlaces, hasBranches } from "@perfdata/export";
-import { codeRuns, type InsnRuns, insnRuns, type ReadCode } from "@perfdata/export/code";
+import { type BranchPlaces, hasBranches } from "@perfdata/export";
+import {
+  type BranchCounts,
+  codeRuns,
+  type InsnRuns,
+  insnRuns,
+  type ReadCode,
+} from "@perfdata/export/code";
 import type { PerfDataReader } from "@perfdata/format/records";
 import { countStacks } from "./branch_exports.ts";
 import { complain, Complaints } from "./cli.ts";

@@ -21,11 +21,11 @@ export function sampleThreads(
     const jobs = await sampleJobs(asked, reader, undefined, isScanned);
     if (jobs === 1) return undefined;
     if (collect === undefined) {
-      return (await import("@perfdata/report/workers")).infoWorkers(name, jobs);
+      return (await import("@perfdata/perfdata/workers")).infoWorkers(name, jobs);
     }
     const about = { collect, symbols: { ...symbols, parameters: false } };
     return isShared
-      ? (await import("@perfdata/report/workers")).infoCollectWorkers(name, jobs, about)
-      : (await import("@perfdata/profile/workers")).collectWorkers(name, jobs, about);
+      ? (await import("@perfdata/perfdata/workers")).infoCollectWorkers(name, jobs, about)
+      : (await import("@perfdata/perfdata/workers")).collectWorkers(name, jobs, about);
   };
 }

@@ -1,4 +1,5 @@
-import type { CsvLine, RecordsOptions } from "./records.ts";
+/** Formats a CSV row with line end (RFC 4180). */
+export type CsvLine = (cells: readonly string[]) => string;
 
 /** CSV rows by @std/csv, which is loaded only if needed: it takes a tenth of a command's start. */
 export async function csvLineFor(
@@ -7,10 +8,4 @@ export async function csvLineFor(
   if (format !== "csv") return undefined;
   const { stringify } = await import("@std/csv");
   return (row) => stringify([row], { headers: false });
-}
-
-/** Adds `csvLine` to the options if the format is CSV. */
-export async function withCsv(options: RecordsOptions): Promise<RecordsOptions> {
-  const csvLine = options.csvLine ?? await csvLineFor(options.format);
-  return csvLine === undefined ? options : { ...options, csvLine };
 }

@@ -1,6 +1,8 @@
 import type { Diagnostics } from "@perfdata/format/bytes";
 import type { PerfDataReader } from "@perfdata/format/records";
 import type { Engine, EngineOptions } from "@perfdata/session";
+import type { TextThreads } from "@perfdata/session/workers";
+import { type CsvLine, csvLineFor } from "./csv_line.ts";
 import type { U64Style } from "./records_json.ts";
 import type { RecordsFilter } from "./records_choice.ts";
 import type { RecordSymbols } from "./records_symbols.ts";
@@ -8,10 +10,7 @@ import { RecordsText } from "./records_text.ts";
 
 export type { U64Style } from "./records_json.ts";
 
-export type { RecordsFilter, RecordSymbols };
-
-/** Formats a CSV row with line end (RFC 4180). */
-export type CsvLine = (cells: readonly string[]) => string;
+export type { CsvLine, RecordsFilter, RecordSymbols };
 
 /** Selection and format of the records. */
 export interface RecordsOptions {
@@ -21,7 +20,7 @@ export interface RecordsOptions {
    * Formats a CSV row, required for CSV; such as `(row) => stringify([row], { headers: false })` of
    * @std/csv.
    */
-  readonly csvLine?: CsvLine;
+  readonly csvLine?: CsvLine | undefined;
   /** Format of 64-bit values other than addresses; exact JSON integers by default. */
   readonly u64?: U64Style;
   /** Names of the selected record types, without `PERF_RECORD_`; all by default. */
@@ -71,6 +70,24 @@ export interface RecordsOptions {
   readonly progress?: (bytes: number) => void;
 }
 
+/** Options of {@linkcode recordsFile}. */
+export interface RecordsFileOptions extends RecordsOptions {
+  /** Path of the recording, which each thread opens. */
+  readonly path: string;
+  /** Receives blocks of whole lines, which are only valid during the call. */
+  readonly write: (block: Uint8Array) => void;
+}
+
+/** Result of {@linkcode recordsFile}. */
+export interface WrittenRecords {
+  /** The engine, with its statistics. */
+  readonly engine: Engine;
+  /** Number of records. */
+  readonly count: number;
+  /** The count of tracepoint samples without `fields`, because their raw data is too short. */
+  readonly cut: number;
+}
+
 /**
  * Writes the records of a file as text, one line each: JSON objects or CSV rows. The schema is in
  * `docs/records.md`.
@@ -116,4 +133,30 @@ export async function writeRecords(
   options: RecordsOptions = {},
 ): Promise<Engine> {
   return await new RecordsText(reader, write, options).run();
+}
+
+/**
+ * Writes the text of {@linkcode writeRecords} with up to `threads.jobs` threads: the file is scanned once,
+ * then each thread writes some windows. The text does not depend on the number of threads.
+ *
+ * A single thread is used for `csvLine`, `limit`, symbols, functions, whole stacks, pipes and compressed
+ * records.
+ *
+ * @param reader The file. Its damage is reported once, by this reader.
+ * @throws {PerfDataError} In strict mode, if the file is damaged.
+ */
+export async function recordsFile(
+  reader: PerfDataReader,
+  options: RecordsFileOptions,
+  threads: TextThreads,
+): Promise<WrittenRecords> {
+  if (threads.jobs > 1 || options.filter?.time !== undefined) {
+    // Loaded on demand: small files have no windows.
+    const { recordsByWindows } = await import("./records_parallel.ts");
+    const written = await recordsByWindows(reader, options, threads);
+    if (written !== undefined) return written;
+  }
+  const csvLine = options.csvLine ?? await csvLineFor(options.format);
+  const text = new RecordsText(reader, options.write, { ...options, csvLine });
+  return { engine: await text.run(), count: text.count, cut: text.cut };
 }

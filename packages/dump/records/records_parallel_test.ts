@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { withCsv } from "./csv_line.ts";
+import { csvLineFor } from "./csv_line.ts";
 import { type RecordsOptions, writeRecords } from "./records.ts";
 import { type NameTest, nameTest } from "@perfdata/session";
+import { recordsThread } from "@perfdata/perfdata/workers";
 import { recordsByWindows } from "./records_parallel.ts";
 import { Latin, open, recordings } from "../testing.ts";
 
@@ -12,7 +13,10 @@ async function plain(path: string, wish: RecordsOptions): Promise<string> {
   const reader = await open(path);
   const out = new Latin();
   if (reader !== undefined) {
-    await writeRecords(reader, out.write, await withCsv({ ...wish, ...quiet }));
+    await writeRecords(reader, out.write, {
+      ...{ ...wish, ...quiet },
+      csvLine: await csvLineFor(wish.format),
+    });
   }
   return out.text;
 }
@@ -26,9 +30,9 @@ async function byWindows(
 ): Promise<string | undefined> {
   const reader = await open(path);
   const out = new Latin();
-  const options = { ...wish, ...quiet };
-  const written = reader &&
-    await recordsByWindows(reader, path, jobs, out.write, options, windowBytes);
+  const options = { ...wish, ...quiet, path, write: out.write };
+  const threads = { jobs, start: recordsThread, windowBytes };
+  const written = reader && await recordsByWindows(reader, options, threads);
   if (written === undefined) return assertEquals(out.text, "", path) as undefined;
   const lines = out.text.split("\n").length - 1;
   if (wish.format === "ndjson") assertEquals(written.count, lines, path);

@@ -22,7 +22,7 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/constants";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import { withCsv } from "./csv_line.ts";
+import { csvLineFor } from "./csv_line.ts";
 import { CSV_COLUMNS } from "./line_text.ts";
 import { type RecordsOptions, writeRecords } from "../mod.ts";
 import type { RecordSymbols } from "./records.ts";
@@ -33,7 +33,11 @@ const decoder = new TextDecoder();
 
 async function textOf(reader: PerfDataReader, options: RecordsOptions = {}): Promise<string> {
   let text = "";
-  const wish = await withCsv({ diagnostics: () => {}, ...options });
+  const wish = {
+    diagnostics: () => {},
+    ...options,
+    csvLine: options.csvLine ?? await csvLineFor(options.format),
+  };
   await writeRecords(reader, (block) => text += decoder.decode(block), wish);
   return text;
 }

@@ -15,8 +15,9 @@ import {
 import { floatAt, intAt, LITTLE_ENDIAN } from "@perfdata/format/bytes";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { type Engine, type Needs, type Run, runEngine } from "@perfdata/session";
-import type { TextConsumer } from "@perfdata/session/workers";
+import type { TextConsumer, WriteText } from "@perfdata/session/workers";
 import { CSV_COLUMNS, type LineStyle, LineText } from "./line_text.ts";
+import { csvLineFor } from "./csv_line.ts";
 import { BLOCK, TextBuffer } from "./records_bytes.ts";
 import {
   type AnyDecoded,
@@ -27,7 +28,7 @@ import {
   type Members,
 } from "./records_json.ts";
 import { LinePlan, type Stack } from "./line_plan.ts";
-import type { CsvLine, RecordsOptions } from "./records.ts";
+import type { RecordsOptions } from "./records.ts";
 import type { RecordFilter } from "./record_filter.ts";
 import {
   askAgain,
@@ -66,20 +67,19 @@ export interface RecordsPart {
   readonly asked: AskedNames | undefined;
 }
 
-/** Creates the writer of windows' lines; `csvLine` cannot be sent to another thread. */
-export function makeRecords(
+/** Creates the writer of windows' lines. */
+export async function makeRecords(
   reader: PerfDataReader,
   { filter, words, ...about }: RecordsAbout,
-  write: (block: Uint8Array) => void,
-  csvLine: CsvLine | undefined,
-): RecordsText {
+  write: WriteText,
+): Promise<TextConsumer> {
   const sent = words && new SentFilters(words);
   const options = {
     ...about,
     ...(filter === undefined && sent === undefined
       ? {}
       : { filter: { ...filter, ...sent?.tests } }),
-    csvLine,
+    csvLine: await csvLineFor(about.format),
   };
   return new RecordsText(reader, write, { ...options, diagnostics: () => {} }, sent);
 }

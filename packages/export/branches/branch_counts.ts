@@ -52,7 +52,7 @@ export interface BranchPart {
  *
  * @example
  * ```ts
- * import { BranchCounts } from "@perfdata/export";
+ * import { BranchCounts } from "@perfdata/export/code";
  * import { bytesSource, PerfDataReader } from "@perfdata/format";
  * import { runEngine } from "@perfdata/session";
  * import { assertEquals } from "@std/assert";

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { BranchCounts, type BranchPart } from "../branches/branch_counts.ts";
 export { armDisassembler } from "../code/arm_disassembler.ts";
 export {
   annotate,

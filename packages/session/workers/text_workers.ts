@@ -25,16 +25,22 @@ const AHEAD = 2;
 /** Number of windows per thread that may be finished before the first of them is written. */
 const WAITING = 2;
 
-/** Inputs of {@linkcode textOfFile}. */
-export interface TextWork<About> {
-  /** The recording, with the reader that reports its damage. */
-  readonly reader: PerfDataReader;
-  /** Path of the recording, which each other thread opens. */
-  readonly path: string;
+/** The threads of {@linkcode textOfFile}. */
+export interface TextThreads {
   /** Number of threads, including this one. */
   readonly jobs: number;
   /** Starts a thread: a module that calls `serveText` with the same maker. */
   readonly start: () => WorkerThread;
+  /** Approximate bytes of a window; 2 MB by default. */
+  readonly windowBytes?: number | undefined;
+}
+
+/** Inputs of {@linkcode textOfFile}. */
+export interface TextWork<About> extends TextThreads {
+  /** The recording, with the reader that reports its damage. */
+  readonly reader: PerfDataReader;
+  /** Path of the recording, which each other thread opens. */
+  readonly path: string;
   /** Argument of the maker, for sending to other threads. */
   readonly about: About;
   /** Creates the consumer of this thread. */
@@ -56,8 +62,6 @@ export interface TextWork<About> {
   readonly from?: number | undefined;
   /** First and last time in ns of the needed records; others may be left out. */
   readonly time?: readonly [bigint, bigint] | undefined;
-  /** Approximate bytes of a window. */
-  readonly windowBytes?: number | undefined;
   /** See {@linkcode EngineOptions.progress}. */
   readonly progress?: EngineOptions["progress"];
   /** Receives errors in feature sections. */

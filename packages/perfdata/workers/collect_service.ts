@@ -1,9 +1,9 @@
-// Uses Deno's file API. Collects samples in a worker (see sample_collector.ts).
+// Uses Deno's file API. Collects samples in a worker.
 import { openSource } from "@perfdata/format/files";
+import { type CollectOptions, SampleCollector } from "@perfdata/profile";
 import type { Engine } from "@perfdata/session";
 import type { BlockService } from "@perfdata/session/workers";
 import type { OpenResolverOptions } from "@perfdata/symbols/files";
-import { type CollectOptions, SampleCollector } from "./sample_collector.ts";
 
 /** Options of the worker. */
 export interface CollectAbout {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import type { AuxPiece, AuxStream } from "./aux_trace.ts";
+import type { AuxPiece, AuxStream } from "@perfdata/session/auxtrace";
 import { type AuxFileCopy, copyAuxToFiles } from "./aux_file_copy.ts";
 
 const MB = 1 << 20;

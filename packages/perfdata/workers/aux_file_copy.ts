@@ -1,13 +1,7 @@
-// Uses Deno's file API and workers; everything else in this package runs in any JavaScript runtime.
-/**
- * Copying AUX data from a file into files, on Deno.
- *
- * @module
- */
-import type { CopyProgress } from "./aux_copy.ts";
-import { listQueue, Pool } from "../workers/pool.ts";
+// Uses Deno's file API and workers.
+import { listQueue, Pool } from "@perfdata/session";
+import type { AuxStream, CopyProgress } from "@perfdata/session/auxtrace";
 import { type CopyOrder, copyShares, type CopyTask } from "./aux_shares.ts";
-import type { AuxStream } from "./aux_trace.ts";
 
 /** Below this many bytes, starting a second thread takes longer than it saves. */
 const LEAST_TO_SHARE = 1 << 26;
@@ -47,7 +41,7 @@ export interface CopyToFilesOptions {
  * import { PerfDataReader } from "@perfdata/format";
  * import { fileSource } from "@perfdata/format/files";
  * import { auxStreamBytes, readAuxTrace } from "@perfdata/session/auxtrace";
- * import { copyAuxToFiles } from "@perfdata/session/files";
+ * import { copyAuxToFiles } from "@perfdata/perfdata/workers";
  * import { assertEquals } from "@std/assert";
  *
  * const from = "fixtures/synthesized/pt-cpus.perf.data";

@@ -1,9 +1,9 @@
-// Uses Deno's files: a worker thread that counts cache lines (see cache_lines.ts).
+// Uses Deno's files: a worker thread that counts cache lines.
 import { guardHeap, openSource } from "@perfdata/format/files";
+import { CacheLines, type COALESCED } from "@perfdata/report/contention";
 import type { Engine } from "@perfdata/session";
 import { serveBlocks } from "@perfdata/session/workers";
 import type { OpenResolverOptions } from "@perfdata/symbols/files";
-import { CacheLines, type COALESCED } from "./cache_lines.ts";
 
 /** Input of the worker. */
 export interface LineAbout {

@@ -1,7 +1,7 @@
-// Uses Deno's files: a worker thread that counts branches (see branch_counts.ts).
+// Uses Deno's files: a worker thread that counts branches.
 import { guardHeap, openSource } from "@perfdata/format/files";
 import { serveBlocks } from "@perfdata/session/workers";
-import { BranchCounts } from "./branch_counts.ts";
+import { BranchCounts } from "@perfdata/export/code";
 
 guardHeap();
 serveBlocks<undefined>({ open: (path) => openSource(path), make: () => new BranchCounts() });
