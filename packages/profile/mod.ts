@@ -114,6 +114,24 @@ export {
   pmuOf,
   shownEvents,
 } from "./views/chosen_event.ts";
+export { FETCH, remedyText } from "./trust/remedies.ts";
+export {
+  causesText,
+  misleadingLines,
+  refusedLines,
+  trustLines,
+  type TrustLinesOptions,
+  unverifiedLines,
+} from "./trust/trust_lines.ts";
+export {
+  shareText,
+  trustJson,
+  trustText,
+  type TrustTextOptions,
+  type UnwoundStacks,
+  unwoundStacks,
+  unwoundTable,
+} from "./trust/trust_text.ts";
 export { filterProfile, pickSamples, type ProfileFilter } from "./views/filter_profile.ts";
 export {
   depthFirst,

@@ -1,5 +1,5 @@
 /** Runs `c2c`. */
-import { trustLines } from "@perfdata/report/trust";
+import { trustLines } from "@perfdata/profile";
 import { type RecordedObjects, sampleJobs } from "@perfdata/session";
 import { openSource } from "@perfdata/format/files";
 import {

@@ -1,7 +1,6 @@
 // One module, since recordings, tables, profiles of other tools and Intel PT give the same rows.
 /** Runs `funcs`. */
 import { collect } from "@perfdata/perfdata/collect";
-import { trustLines } from "@perfdata/report/trust";
 import {
   type Engine,
   noStacksText,
@@ -20,6 +19,7 @@ import {
   type Profile,
   SampleCollector,
   sampledCode,
+  trustLines,
 } from "@perfdata/profile";
 import type { ByteSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";

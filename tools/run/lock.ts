@@ -1,5 +1,5 @@
 /** Runs `lock`. */
-import { trustLines } from "@perfdata/report/trust";
+import { trustLines } from "@perfdata/profile";
 import type { RecordedObjects } from "@perfdata/session";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
 import { openSource } from "@perfdata/format/files";

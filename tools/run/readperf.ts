@@ -1,7 +1,6 @@
 /** Runs `readperf`. */
-import { trustLines } from "@perfdata/report/trust";
 import { type RecordedObjects, runEngine } from "@perfdata/session";
-import { type ProfileTotal, SampleCollector } from "@perfdata/profile";
+import { type ProfileTotal, SampleCollector, trustLines } from "@perfdata/profile";
 import { type NewFile, type NewFolder, newFolder, openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import { type FunctionTable, functionTable, percentText } from "@perfdata/report";

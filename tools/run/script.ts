@@ -1,5 +1,5 @@
 /** Runs `script`. */
-import { misleadingLines, remedyText, trustLines, unverifiedLines } from "@perfdata/report/trust";
+import { misleadingLines, remedyText, trustLines, unverifiedLines } from "@perfdata/profile";
 import type { ByteSource } from "@perfdata/format/bytes";
 import { PerfDataReader, type PerfEvent } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";

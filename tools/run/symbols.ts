@@ -2,14 +2,14 @@
 import { Demangler, entryJson, entryText, type SymbolResolver } from "@perfdata/symbols";
 import {
   FETCH,
-  percent,
   refusedLines,
+  shareText,
   trustJson,
   trustText,
   type TrustTextOptions,
   unwoundStacks,
   unwoundTable,
-} from "@perfdata/report/trust";
+} from "@perfdata/profile";
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { bundleSymbols } from "@perfdata/session/symbols";
@@ -188,7 +188,7 @@ async function fetchMissing(file: string, flags: SymbolsFlags): Promise<number> 
     ? { came: 0, failed: 0 }
     : await downloadMissing(urls, wanted);
   const after = came === 0 ? before : await trustOf(recorded, resolver);
-  const share = ({ all, resolved }: SymbolTrust) => percent(resolved.samples, all.samples);
+  const share = ({ all, resolved }: SymbolTrust) => shareText(resolved.samples, all.samples);
   writeLine(
     wanted.length === 0
       ? "nothing is missing that has a build id"

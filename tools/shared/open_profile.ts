@@ -1,13 +1,15 @@
 /** Shared by commands that show stacks: sample filters, names, and the line about trust. */
-import { misleadingLines, remedyText, trustLines } from "@perfdata/report/trust";
 import {
   chooseEvent,
   type ChosenEvent,
   eventCounts,
   filterProfile,
   isTimeWeight,
+  misleadingLines,
   type Profile,
   type ProfileOptions,
+  remedyText,
+  trustLines,
 } from "@perfdata/profile";
 import { newFile, openSource } from "@perfdata/format/files";
 import {

@@ -1,5 +1,5 @@
 /** `symbols table`: adds names to frames of tables. */
-import { causesText, refusedLines } from "@perfdata/report/trust";
+import { causesText, refusedLines } from "@perfdata/profile";
 import { FRAMES, kernelReleases, nameFrames, type RowSink, unnamedFrames } from "@perfdata/tables";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { aboutAsync, complain, complainAll, InputError, writeLine } from "./cli.ts";

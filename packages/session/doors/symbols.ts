@@ -6,7 +6,6 @@
  */
 export { bundleSymbols } from "../names/bundle_symbols.ts";
 export {
-  type BundleNames,
   BundlePlaceSymbols,
   FilePlaceSymbols,
   type PlaceSymbol,

@@ -13,7 +13,7 @@ import { FETCH, mapsOf, remediesOf, remedyOf } from "./remedies.ts";
 import { causesText } from "./trust_lines.ts";
 
 /** Formats a share; `-` if the whole is 0. */
-export const percent = (part: number, whole: number): string =>
+export const shareText = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
 
 /** Formats columns. The last one is not padded. */
@@ -46,10 +46,10 @@ export function trustText(trust: SymbolTrust, { fetch, hasPeriods }: TrustTextOp
   const share = (what: string, counted: TrustCount): string[] => [
     what,
     String(counted.samples),
-    percent(counted.samples, all.samples),
-    ...(hasPeriods ? [percent(counted.period, all.period)] : []),
+    shareText(counted.samples, all.samples),
+    ...(hasPeriods ? [shareText(counted.period, all.period)] : []),
     String(counted.addresses),
-    percent(counted.addresses, all.addresses),
+    shareText(counted.addresses, all.addresses),
   ];
   const summary = columns([
     ["", "SAMPLES", "", ...(hasPeriods ? ["PERIOD"] : []), "ADDRESSES", ""],
@@ -65,10 +65,10 @@ export function trustText(trust: SymbolTrust, { fetch, hasPeriods }: TrustTextOp
     ["SAMPLES", "RESOLVED", "ADDRESSES", "RESOLVED", "LINES", "OBJECT", "SYMBOLS FROM", "WITHOUT"],
     ...trust.objects.map((object) => [
       String(object.all.samples),
-      percent(object.resolved.samples, object.all.samples),
+      shareText(object.resolved.samples, object.all.samples),
       String(object.all.addresses),
-      percent(object.resolved.addresses, object.all.addresses),
-      percent(object.lines.addresses, object.all.addresses),
+      shareText(object.resolved.addresses, object.all.addresses),
+      shareText(object.lines.addresses, object.all.addresses),
       object.object?.path ?? "-",
       object.origin === undefined
         ? "-"
@@ -86,7 +86,7 @@ const LISTED = 20;
 
 /** Remedies with their objects, and the places that were searched for missing files. */
 function remediesText(trust: SymbolTrust, fetch: string): string {
-  const share = (samples: number) => percent(samples, trust.all.samples);
+  const share = (samples: number) => shareText(samples, trust.all.samples);
   const lines = remediesOf(trust).flatMap(({ remedy, objects, samples }) => [
     `${share(samples)} of samples: ${remedy === FETCH ? fetch : remedy}`,
     ...objects.slice(0, LISTED).flatMap(({ object, all, resolved, origin, looked }) => {
@@ -144,8 +144,8 @@ export function unwoundTable({ rows, text }: UnwoundStacks): string {
     ...rows.map((row) => [
       String(row.stacks),
       ...[row.complete, row.cut, row.noInformation, row.missing, row.damaged, row.limited]
-        .map((count) => percent(count, row.stacks)),
-      percent(row.guessed, row.stacks),
+        .map((count) => shareText(count, row.stacks)),
+      shareText(row.guessed, row.stacks),
       row.of === "all" ? "all stacks" : row.of === "process" ? `process ${row.name}` : row.name,
     ]),
   ], new Set([8]));

@@ -1,5 +1,5 @@
 /** Formats the trust in names as lines for messages. */
-import { UNVERIFIED_MARK } from "@perfdata/profile";
+import { UNVERIFIED_MARK } from "../columns/profile.ts";
 import type { SymbolTrust } from "@perfdata/session";
 import { CONTESTED_MAP } from "@perfdata/symbols/resolver";
 import { remedyText } from "./remedies.ts";
