@@ -7,6 +7,7 @@ import {
   isRandomAccess,
   PerfDataError,
   type RandomAccessSource,
+  type TempFile,
 } from "@perfdata/format/bytes";
 import { expandedStream, fileCompression, PerfDataReader } from "@perfdata/format/records";
 import type { LookUpProgress } from "@perfdata/session";
@@ -53,6 +54,12 @@ export interface OpenOptions {
    * Deno. They are used if the order of samples does not matter. The result is the same.
    */
   readonly threads?: ShareWork;
+  /**
+   * Opens a temporary file. {@linkcode Recording.span} and {@linkcode Recording.chosen} copy a source
+   * that is not seekable to it, so that they can read it before other methods. The default for
+   * compressed records is a copy in memory.
+   */
+  readonly temp?: () => TempFile;
   /** Yields to the event loop during long work; by default every 20 ms. */
   readonly turns?: EventLoopTurns;
 }

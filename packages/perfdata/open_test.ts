@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { bytesSource, PerfDataError, streamSource } from "@perfdata/format/bytes";
-import { PerfDataReader } from "@perfdata/format/records";
+import { memoryFile, PerfDataReader } from "@perfdata/format/records";
 import { SampleCollector } from "@perfdata/profile";
 import { copyRecording, DROP, FileOutput, KEEP } from "@perfdata/edit";
 import { ignored } from "../../tests/support/ignored.ts";
@@ -339,6 +339,49 @@ Deno.test("threads: they are told what to collect, and are not used for times", 
   assert(collector.samples >= 0);
   assertEquals(told, [["wall", false]]);
   await assertRejects(() => recording.ask(), Error, "a thread was started");
+});
+
+Deno.test("chosen: a file, compressed records and a copied stream give the samples of a command", async () => {
+  const inputs: readonly [string, RecordingInput][] = [
+    ["all-cpus", pathSource(recorded("all-cpus").pathname)],
+    ["zstd-many", pathSource(recorded("zstd-many").pathname)],
+    ["all-cpus", streamSource(new Blob([Deno.readFileSync(recorded("all-cpus"))]).stream())],
+  ];
+  let compared = 0;
+  for (const [name, source] of inputs) {
+    using known = await open(recorded(name), NONE);
+    const all = await Array.fromAsync(known.samples());
+    const wanted = all[0]?.comm ?? "";
+    const expected = all.filter(({ comm }) => comm === wanted);
+    const diagnostics = () => {};
+    using recording = await open(source, { ...NONE, diagnostics, temp: memoryFile });
+    const filter = await recording.chosen({ comm: (comm) => comm === wanted }, {
+      time: await recording.span(),
+    });
+    assertEquals(await Array.fromAsync(recording.samples({ filter })), expected, name);
+    const none = await recording.chosen({ comm: (comm) => comm === wanted, dso: () => false });
+    assertEquals(await recording.functions({ filter: none }), [], name);
+    compared += expected.length;
+  }
+  assert(compared > 80, `${compared} samples`);
+});
+
+Deno.test("chosen, span: a stream without a temporary file is refused, and can still be read", async () => {
+  const source = streamSource(new Blob([Deno.readFileSync(recorded(NAME))]).stream());
+  using recording = await open(source, { ...NONE, diagnostics: () => {} });
+  await assertRejects(() => recording.chosen({ comm: () => true }), TypeError, "not in a stream");
+  await assertRejects(() => recording.span(), RangeError, "a stream");
+  assert((await recording.info()).samples > 0);
+});
+
+Deno.test("rate: samples of all events are those of info(), and points are of them", async () => {
+  using recording = await open(recorded("two-events"), NONE);
+  let points = 0;
+  const { events, streams } = await recording.rate({ point: () => points++ });
+  const count = events.reduce((sum, { samples }) => sum + samples, 0);
+  assertEquals(count, (await recording.info()).samples);
+  // A counter's first sample has no sample before it.
+  assertEquals(points, count - streams.length);
 });
 
 Deno.test("stat: the intervals are delivered, and info() is told that its threads collect no samples", async () => {

@@ -2,6 +2,7 @@ import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { ImportedKind, Profile, SampleCollector } from "@perfdata/profile";
 import type { HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
+import type { NameConditions } from "@perfdata/edit/slice";
 import type { CallTree, CallTreeOptions, ExportFormat } from "@perfdata/export/tree";
 import {
   type ByteSource,
@@ -10,10 +11,17 @@ import {
   intAt,
   isRandomAccess,
   memorySink,
+  type TempFile,
 } from "@perfdata/format/bytes";
-import { PerfDataReader } from "@perfdata/format/records";
+import { PerfDataReader, type ReaderOptions } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
-import type { RecordingInfo, StatOptions, StatReport } from "@perfdata/report/figures";
+import type {
+  RateOptions,
+  RateReport,
+  RecordingInfo,
+  StatOptions,
+  StatReport,
+} from "@perfdata/report/figures";
 import type { Consumer, Engine, EngineOptions, Workers } from "@perfdata/session";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
@@ -103,8 +111,8 @@ export interface AuxData {
 export class Recording implements Disposable {
   /** The kind of another tool's profile; `undefined` for a recording. */
   readonly imported: ImportedKind | undefined;
-  readonly #source: ByteSource;
-  readonly #close: () => void;
+  #source: ByteSource;
+  #close: () => void;
   /** The reader of {@linkcode open}, until the first call uses it. */
   #first: PerfDataReader | undefined;
   /** Whether the bytes were read. */
@@ -184,11 +192,39 @@ export class Recording implements Disposable {
   }
 
   /**
+   * The rate of each counter over time, throttling and losses. Points are delivered to the option
+   * `point`.
+   *
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assert } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/two-events.perf.data");
+   * const { events } = await recording.rate({ by: "cpu" });
+   * assert(events.every(({ name, samples }) => name !== "" && samples > 0));
+   * ```
+   */
+  async rate(options: Omit<RateOptions, "progress"> = {}): Promise<RateReport> {
+    const reader = await this.#open();
+    const { analyzeRate } = await import("@perfdata/report/figures");
+    const report = await analyzeRate(reader, { ...options, ...this.#progressIn(reader) });
+    this.#isRead();
+    return report;
+  }
+
+  /**
    * Times of the first and the last sample, in ns of the recording's clock.
    *
-   * @throws {RangeError} If the recording is a stream, or has no times.
+   * @throws {RangeError} If the recording is a stream without {@linkcode OpenOptions.temp}, or has no
+   * times.
    */
   async span(): Promise<readonly [bigint, bigint]> {
+    const { temp } = this.#options;
+    if (temp !== undefined && !isRandomAccess(this.#source)) await this.#copyTo(temp);
     const { sampleSpan } = await import("./engine_calls.ts");
     return await sampleSpan(this.#first ?? await this.#open());
   }
@@ -389,6 +425,58 @@ export class Recording implements Disposable {
     return engine;
   }
 
+  /**
+   * Selects samples by the names of their commands, objects and functions, as a filter for other
+   * methods. This is one more pass over the recording, and another one for functions.
+   *
+   * @param names The conditions, all of which must hold.
+   * @param filter The other conditions.
+   * @throws {TypeError} If the recording is a stream without {@linkcode OpenOptions.temp}.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assertEquals } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data");
+   * const filter = await recording.chosen({ comm: (name) => name === "nobody" });
+   * assertEquals(await recording.functions({ filter }), []);
+   * ```
+   */
+  async chosen(
+    names: NameConditions,
+    filter: NonNullable<EngineOptions["filter"]> = {},
+  ): Promise<NonNullable<EngineOptions["filter"]>> {
+    const { temp, diagnostics } = this.#options;
+    const { chooseSamples, isCompressed, memoryFile } = await import("./slice_calls.ts");
+    const isAgain = isRandomAccess(this.#source);
+    if (!isAgain && temp === undefined) {
+      throw new TypeError("samples are chosen by name in a pass before: not in a stream");
+    }
+    if (!isAgain || await isCompressed(await this.#reader({ diagnostics: () => {} }))) {
+      await this.#copyTo(temp ?? memoryFile);
+    }
+    // The next method reports errors of a damaged recording.
+    const reader = await this.#reader(diagnostics === undefined ? {} : { diagnostics: () => {} });
+    const symbols = (machine: SymbolsWanted["machine"]) => this.#symbols({ machine, lines: false });
+    return {
+      ...filter,
+      records: (await chooseSamples(reader, names, symbols, { filter })).records,
+    };
+  }
+
+  /** Copies the recording to a temporary file, which methods read from then on. */
+  async #copyTo(temp: () => TempFile): Promise<void> {
+    const { diagnostics } = this.#options;
+    const { plainCopy } = await import("./slice_calls.ts");
+    const file = temp();
+    this.#source = await plainCopy(await this.#open(), file, diagnostics);
+    this.#close();
+    this.#close = () => file.close();
+  }
+
   /** Other threads for counts that are not of a collector. */
   async #workers(reader: PerfDataReader): Promise<Workers | undefined> {
     const { threads } = this.#options;
@@ -499,8 +587,11 @@ export class Recording implements Disposable {
     const first = this.#first;
     this.#first = undefined;
     if (first !== undefined) return first;
-    const source = this.#once();
-    return await PerfDataReader.open(source, diagnostics === undefined ? {} : { diagnostics });
+    return await this.#reader(diagnostics === undefined ? {} : { diagnostics });
+  }
+
+  async #reader(options: ReaderOptions): Promise<PerfDataReader> {
+    return await PerfDataReader.open(this.#once(), options);
   }
 
   /** The bytes, from the start: once if they are a stream. */

@@ -1,8 +1,6 @@
 /** Runs `rate`. */
-import { openSource } from "@perfdata/format/files";
-import { PerfDataReader } from "@perfdata/format/records";
+import { openSource, tempFile } from "@perfdata/format/files";
 import {
-  analyzeRate,
   incidentRow,
   RATE_COLUMNS,
   rateLines,
@@ -15,16 +13,15 @@ import {
   about,
   aboutAsync,
   complain,
-  Complaints,
   giveUpWriting,
   oneFile,
   openOutput,
   parseWord,
-  Progress,
   writeOut,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import { choosesSamples, givenFilters, nameFilters } from "../shared/sample_flags.ts";
+import { choosesSamples, chosenFilter, givenFilters, nameFilters } from "../shared/sample_flags.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { writeRow } from "../shared/styled.ts";
 import { complainRounded } from "../shared/periods.ts";
 import { csvText } from "../shared/csv.ts";
@@ -75,30 +72,25 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
-    const complaints = new Complaints(`rate: ${name}`);
-    const interruptible = svg !== undefined;
-    // Imported only if there is a filter: it makes startup slower.
-    using chosen = isChosen
-      ? await (await import("../shared/chosen.ts"))
-        .openChosen(flags, name, named, complaints, interruptible)
-      : undefined;
-    const { filter, reader } = chosen ?? {
-      filter: {},
-      reader: await PerfDataReader.open(openSource(name, { interruptible }), {
-        diagnostics: complaints.take,
-      }),
-    };
-    const progress = new Progress("rate", reader.fileSize);
+    const source = openSource(name, { interruptible: svg !== undefined });
+    const { recording, complaints, progress } = await openRecording("rate", name, {
+      source,
+      // Imported only if functions are chosen: it makes startup slower.
+      symbols: async (wanted) =>
+        (await import("../shared/symbol_flags.ts")).symbolsOf(flags, name)(wanted),
+      temp: tempFile,
+    });
+    using _ = recording;
+    const filter = await chosenFilter(flags, recording, named);
     const out = new Output(on);
     const plot = svg === undefined ? undefined : new RatePlot();
     let start = 0n;
     let names: string[] = [];
-    const report = await analyzeRate(reader, {
+    const report = await recording.rate({
       by,
       filter,
       start: (time) => start = time,
       begin: (events) => names = events.map((event) => event.name),
-      progress: progress.add,
       point: (point) => {
         plot?.point(point);
         if (on.json) out.line(jsonLine({ type: "point", ...rateRow(point, start, names) }));

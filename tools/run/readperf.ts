@@ -1,8 +1,13 @@
 /** Runs `readperf`. */
-import { type RecordedObjects, runEngine } from "@perfdata/session";
+import type { Engine } from "@perfdata/session";
 import { type ProfileTotal, SampleCollector, trustLines } from "@perfdata/profile";
-import { type NewFile, type NewFolder, newFolder, openSource } from "@perfdata/format/files";
-import { PerfDataReader } from "@perfdata/format/records";
+import {
+  type NewFile,
+  type NewFolder,
+  newFolder,
+  openSource,
+  tempFile,
+} from "@perfdata/format/files";
 import { type FunctionTable, functionTable, percentText } from "@perfdata/report";
 import { Overview } from "@perfdata/report/figures";
 import {
@@ -10,16 +15,15 @@ import {
   aboutAsync,
   complain,
   complainAll,
-  Complaints,
   oneFile,
   openOutput,
-  Progress,
   UsageError,
   writeLines,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import { choosesSamples, givenFilters, nameFilters } from "../shared/sample_flags.ts";
-import { resolverOf } from "../shared/symbol_flags.ts";
+import { choosesSamples, chosenFilter, givenFilters, nameFilters } from "../shared/sample_flags.ts";
+import { openRecording } from "../shared/open_recording.ts";
+import { symbolsOf } from "../shared/symbol_flags.ts";
 import { complainRounded } from "../shared/periods.ts";
 import { csvText } from "../shared/csv.ts";
 import { whyNothing } from "../shared/nothing.ts";
@@ -177,19 +181,15 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const named = nameFilters(flags);
   const isChosen = choosesSamples(flags);
   return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`readperf: ${name}`);
-    // Imported only if there is a filter: it makes startup slower.
-    using chosen = isChosen
-      ? await (await import("../shared/chosen.ts")).openChosen(flags, name, named, complaints)
-      : undefined;
-    const { filter, reader } = chosen ?? {
-      filter: {},
-      reader: await PerfDataReader.open(openSource(name, { interruptible: true }), {
-        diagnostics: complaints.take,
-      }),
-    };
+    const symbols = symbolsOf(flags, name);
+    const { recording, complaints, progress } = await openRecording("readperf", name, {
+      source: openSource(name, { interruptible: true }),
+      symbols,
+      temp: tempFile,
+    });
+    using _ = recording;
+    const filter = await chosenFilter(flags, recording, named);
     using files = new CsvFiles(folder, on.force);
-    const progress = new Progress("readperf", reader.fileSize);
     // Rows of this file are written while records are read.
     const records = files.open("overview.csv", ["nr", "type", "pid", "tid", "time", "info"]);
     const known = (id: number) => id < 0 ? "" : id;
@@ -199,20 +199,14 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       isChosen,
     );
     const counts = new SampleCollector();
-    const resolverFor = (machine: RecordedObjects) =>
-      resolverOf(flags, name, { machine, parameters: false });
-    const engine = await runEngine(reader, [overview, counts], {
-      filter,
-      jit: ({ recorded }) => resolverFor(recorded),
-      progress: progress.add,
-      diagnostics: complaints.take,
-    });
+    const resolverFor = ({ recorded }: Engine) => symbols({ machine: recorded, lines: true });
+    const engine = await recording.read([overview, counts], { filter, jit: resolverFor });
     records.end();
     progress.finish();
     const cells = new EventCells(counts, engine.eventNames);
     writeStat(files, overview);
     writeProcesses(files, overview, cells);
-    const resolver = await resolverFor(engine.recorded);
+    const resolver = await resolverFor(engine);
     const table = await functionTable(counts, resolver, {
       sort: ["dso", "sym", "srcfile"],
       srcfile: "function",

@@ -1,18 +1,19 @@
 /** Runs `slice`. */
 import {
   type AuxPlan,
+  chooseSamples,
   hasAuxtrace,
+  isCompressed,
   type NotCut,
+  plainCopy,
   planAuxCut,
   Slice,
   type SliceFilter,
 } from "@perfdata/edit/slice";
 import { copyRecording } from "@perfdata/edit";
-import {
-  mayHaveOffCpuSamples,
-  type PerfDataReader,
-  PerfDataWriter,
-} from "@perfdata/format/records";
+import { isRandomAccess, type RandomAccessSource } from "@perfdata/format/bytes";
+import { openSource, tempFile } from "@perfdata/format/files";
+import { mayHaveOffCpuSamples, PerfDataReader, PerfDataWriter } from "@perfdata/format/records";
 import { PERF_SAMPLE_READ } from "@perfdata/format/constants";
 import { runEngine, splitEvents } from "@perfdata/session";
 import {
@@ -26,15 +27,21 @@ import {
 } from "../shared/cli.ts";
 import { share, summary, writeRecording } from "../shared/edited_file.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import { givenFilters, nameFilters, parseNames } from "../shared/sample_flags.ts";
-import { chosenSamples, looks, type Opened, openTwice } from "../shared/chosen.ts";
+import {
+  givenFilters,
+  type NameFilters,
+  nameFilters,
+  parseNames,
+  sampleFilter,
+} from "../shared/sample_flags.ts";
+import { symbolsOf } from "../shared/symbol_flags.ts";
 import { whyNothing } from "../shared/nothing.ts";
 import type { FLAGS } from "../slice.ts";
 
 type SliceFlags = FlagsOf<typeof FLAGS>;
 
 export async function run(flags: SliceFlags): Promise<number> {
-  const { on, value, operands } = flags;
+  const { value, operands } = flags;
   const name = oneFile(operands);
   const every = value["sample-every"];
   if (every !== undefined && !/^[1-9]\d*$/.test(every)) {
@@ -42,13 +49,13 @@ export async function run(flags: SliceFlags): Promise<number> {
   }
   return await aboutAsync(name, async () => {
     const complaints = new Complaints(`slice: ${name}`);
-    using opened = await openTwice(name, looks(flags), complaints);
-    const { reader } = opened;
     const names = nameFilters(flags);
+    using opened = await openTwice(name, flags, complaints);
+    const { reader } = opened;
     // The first pass is silent: the copy reports the same errors.
     complaints.muted = true;
     const filter: SliceFilter = {
-      ...await chosenSamples(flags, name, reader, names, on["in-stack"]),
+      ...await chosenSamples(flags, name, reader, names),
       events: value.event === undefined ? undefined : await chosenEvents(value.event, name, reader),
       sampleEvery: every === undefined ? undefined : Number(every),
     };
@@ -101,6 +108,67 @@ export async function run(flags: SliceFlags): Promise<number> {
     }
     return complaints.count > 0 ? 1 : 0;
   });
+}
+
+/** A recording, and its temporary file that disposing removes. */
+interface Opened extends Disposable {
+  readonly reader: PerfDataReader;
+  /** The bytes of the recording, if they are seekable. */
+  readonly source: RandomAccessSource | undefined;
+}
+
+/**
+ * Opens a recording. Copies it to a temporary file if a first pass is needed but impossible: for a
+ * stream, or if samples in compressed records have no file offsets.
+ */
+async function openTwice(
+  name: string,
+  { value: { comm, dso, symbol, event, time } }: SliceFlags,
+  complaints: Complaints,
+): Promise<Opened> {
+  const how = { diagnostics: complaints.take };
+  const source = openSource(name, { interruptible: true });
+  const reader = await PerfDataReader.open(source, how);
+  const isStream = !isRandomAccess(source);
+  const isNamed = (comm ?? dso ?? symbol) !== undefined;
+  const isRelative = time !== undefined && !time.includes(",");
+  const isCopied = isStream
+    ? isNamed || isRelative || event !== undefined
+    : isNamed && await isCompressed(reader);
+  if (!isCopied) {
+    return {
+      reader,
+      source: isStream ? undefined : source,
+      [Symbol.dispose]: () => source.close?.(),
+    };
+  }
+  const file = tempFile();
+  const plain = await plainCopy(reader, file, complaints.take);
+  source.close?.();
+  return {
+    reader: await PerfDataReader.open(plain, how),
+    source: plain,
+    [Symbol.dispose]: () => file.close(),
+  };
+}
+
+/** The filter by thread, CPU and time, and by name as a set of file offsets. */
+async function chosenSamples(
+  flags: SliceFlags,
+  name: string,
+  reader: PerfDataReader,
+  names: NameFilters,
+): Promise<SliceFilter> {
+  const filter = await sampleFilter(flags, reader);
+  if ((names.comm ?? names.dso ?? names.symbol) === undefined) return filter;
+  const symbols = symbolsOf(flags, name);
+  const { records } = await chooseSamples(
+    reader,
+    { ...names, anywhere: flags.on["in-stack"] },
+    (machine) => symbols({ machine, lines: false }),
+    { filter },
+  );
+  return { ...filter, records };
 }
 
 /** Reports how much AUX data is kept, or why all of it is. */

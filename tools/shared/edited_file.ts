@@ -1,6 +1,6 @@
 /** Opens and writes the output of commands that write recordings. */
 import { type CopyStats, FileOutput, PipeOutput, type RecordingOutput } from "@perfdata/edit";
-import type { ByteSink, ByteSource, RandomAccessSource, TempFile } from "@perfdata/format/bytes";
+import type { ByteSink, ByteSource, RandomAccessSource } from "@perfdata/format/bytes";
 import { newFile, tempFile } from "@perfdata/format/files";
 import { about, complain, UsageError, writeOut } from "./cli.ts";
 import type { OUTPUT_FLAGS } from "./flag_sets.ts";
@@ -56,20 +56,7 @@ export async function writeRecording<T>(
 
 /** Makes a source seekable: copies a stream to a temporary file. */
 export async function rereadable(source: ByteSource): Promise<RandomAccessSource> {
-  return await spooled(source, nameless);
-}
-
-/** Creates a temporary file that is already unlinked, so nothing has to remove it. */
-export function nameless(): TempFile {
-  const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
-  const file = tempFile(folder);
-  try {
-    // The file was unlinked on creation, if the system allows that.
-    Deno.removeSync(folder);
-  } catch {
-    // The directory still contains the file.
-  }
-  return file;
+  return await spooled(source, tempFile);
 }
 
 /** Formats `part of all what` with the percentage. */

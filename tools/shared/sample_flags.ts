@@ -69,6 +69,17 @@ export async function sampleFilter(
   return { ...filters, time: range && await resolveTime(range, () => sampleSpan(of)) };
 }
 
+/** {@link sampleFilter}, and the filters by name, which read the recording before. */
+export async function chosenFilter(
+  flags: SampleFlags,
+  recording: Recording,
+  names: NameFilters,
+): Promise<NonNullable<EngineOptions["filter"]>> {
+  const numbers = await sampleFilter(flags, recording);
+  const isNamed = (names.comm ?? names.dso ?? names.symbol) !== undefined;
+  return isNamed ? await recording.chosen(names, numbers) : numbers;
+}
+
 export function givenFilters({ value }: SampleFlags): SampleFlags["value"] {
   const { comm, pid, tid, cpu, time, dso, symbol } = value;
   return { comm, pid, tid, cpu, time, dso, symbol };

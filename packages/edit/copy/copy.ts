@@ -90,7 +90,7 @@ export interface CopyOptions {
   /** Source of the records; the reader by default. */
   readonly batches?: (options: BatchOptions) => AsyncIterable<RecordBatch>;
   /** Receives errors of unreadable features, which are dropped. Without it, the first such error is thrown. */
-  readonly lostFeature?: Diagnostics;
+  readonly lostFeature?: Diagnostics | undefined;
   /** Called with the number of records so far after a batch was written; the copy waits for the promise. */
   readonly settled?: (records: number) => Promise<void>;
   /** Called with the number of bytes read since the last call. */

@@ -36,4 +36,5 @@ export {
   type NameConditions,
   type ResolverOf,
 } from "../slice/choose.ts";
+export { isCompressed, plainCopy } from "../slice/plain_copy.ts";
 export { Slice, type SliceFilter, type SliceStats } from "../slice/slice.ts";

@@ -13,7 +13,7 @@ let made = 0;
  * Creates a temporary file that only this process can open. Its name is removed immediately if the system
  * allows that, so that the file disappears however the process ends.
  *
- * @param folder The directory of the file.
+ * @param folder The directory of the file; by default one for temporary files of the system.
  * @throws {OutputError} If the file cannot be created; by `writeAt` if the disk is full.
  *
  * @example
@@ -30,7 +30,8 @@ let made = 0;
  * assertEquals([...Deno.readDirSync(folder)], []);
  * ```
  */
-export function tempFile(folder: string): TempFile {
+export function tempFile(folder?: string): TempFile {
+  if (folder === undefined) return fileInOwnFolder();
   const path = `${folder}/.perfdata.${Deno.pid}.${made++}.tmp`;
   const orOutputError = <T>(action: () => T): T => {
     try {
@@ -73,4 +74,16 @@ export function tempFile(folder: string): TempFile {
       remove();
     },
   };
+}
+
+/** A file in a directory of its own, which is removed together with the file's name. */
+function fileInOwnFolder(): TempFile {
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-" });
+  const file = tempFile(folder);
+  try {
+    Deno.removeSync(folder);
+  } catch {
+    // The directory still contains the file.
+  }
+  return file;
 }
