@@ -3,39 +3,6 @@ import { byteAt } from "@perfdata/format/bytes";
 /** Size of a block of text. */
 export const BLOCK: number = 1 << 18;
 
-/** A growing buffer of text. */
-export class TextBuffer {
-  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(2 * BLOCK);
-  /** A view of `bytes`. */
-  view: DataView = new DataView(this.bytes.buffer);
-  /** Number of written bytes. */
-  length = 0;
-  readonly #encoder = new TextEncoder();
-
-  /** Makes room for `size` more bytes, plus 8 that a store may exceed. */
-  reserve(size: number): void {
-    const need = this.length + size + 8;
-    if (need <= this.bytes.length) return;
-    const larger = new Uint8Array(Math.max(need, 2 * this.bytes.length));
-    larger.set(this.bytes.subarray(0, this.length));
-    this.bytes = larger;
-    this.view = new DataView(larger.buffer);
-  }
-
-  append(text: string): void {
-    this.reserve(3 * text.length);
-    const { written } = this.#encoder.encodeInto(text, this.bytes.subarray(this.length));
-    this.length = (this.length + written) | 0;
-  }
-
-  /** Appends a range of other bytes. */
-  copy(bytes: Uint8Array, from: number, to: number): void {
-    this.reserve(to - from);
-    this.bytes.set(bytes.subarray(from, to), this.length);
-    this.length += to - from;
-  }
-}
-
 /**
  * Writes text up to its NUL, unless it needs JSON escapes.
  *

@@ -1,7 +1,7 @@
-import { intAt } from "@perfdata/format/bytes";
+import { ByteText, intAt } from "@perfdata/format/bytes";
 import { type Engine, type Run, TracepointJson } from "@perfdata/session";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
-import { BLOCK, TextBuffer } from "./records_bytes.ts";
+import { BLOCK } from "./records_bytes.ts";
 import type { RecordChoice } from "./records_choice.ts";
 import type { Members } from "./records_json.ts";
 
@@ -86,7 +86,7 @@ export class RecordMore {
   readonly #chain: Uint8Array;
   readonly #end: Uint8Array;
   #waiting: Waiting[] = [];
-  #spare: TextBuffer | undefined;
+  #spare: ByteText | undefined;
 
   constructor({ comm, fields, symbols, joined, isCsv, choice }: MoreOptions) {
     this.#withComm = comm;
@@ -153,19 +153,19 @@ export class RecordMore {
    *
    * @param start Start of the line.
    */
-  put(out: TextBuffer, run: Run, row: number, start: number): void {
+  put(out: ByteText, run: Run, row: number, start: number): void {
     const hasFields = this.#fields?.has(intAt(run.event, row)) === true;
-    if (hasFields) append(out, this.#styled(this.#fields?.of(run, row) ?? "null"));
+    if (hasFields) out.bytes(this.#styled(this.#fields?.of(run, row) ?? "null"));
     if (this.#withComm) {
-      if (hasFields) append(out, this.#commName);
-      append(out, this.#comm(intAt(run.comm, row)));
+      if (hasFields) out.bytes(this.#commName);
+      out.bytes(this.#comm(intAt(run.comm, row)));
     }
     if (this.#symbols !== undefined && intAt(run.thread, row) >= 0) {
       const places = this.#placesOf(run, row);
       if (this.waits) this.#wait(out, places, start, undefined);
       else this.#putNames(out, places);
     }
-    append(out, this.#end);
+    out.bytes(this.#end);
   }
 
   /**
@@ -173,7 +173,7 @@ export class RecordMore {
    *
    * @returns False if the line waits, and must not be written yet.
    */
-  add(out: TextBuffer, members: Members, run: Run, row: number): boolean {
+  add(out: ByteText, members: Members, run: Run, row: number): boolean {
     if (this.#fields?.has(intAt(run.event, row)) === true) {
       members.push(["fields", this.#fields.of(run, row) ?? "null"]);
     }
@@ -194,33 +194,31 @@ export class RecordMore {
    * @returns Number of the lines that pass.
    */
   async settle(
-    out: TextBuffer,
+    out: ByteText,
     lineOf: (members: Members) => string,
     write: (block: Uint8Array) => void,
     most: number,
   ): Promise<number> {
     await this.#symbols?.learn?.();
-    const text = this.#spare ??= new TextBuffer();
+    const lines = out.lend();
+    const text = this.#spare ??= new ByteText();
     let from = 0, chosen = 0;
     for (const { start, at, places, members } of this.#waiting) {
       if (this.chooses && (chosen >= most || !this.isFunction(places.own))) {
-        text.copy(out.bytes, from, start);
+        text.part(lines, from, start);
         from = members === undefined ? at + this.#end.length : at;
         continue;
       }
       chosen++;
-      text.copy(out.bytes, from, at);
+      text.part(lines, from, at);
       from = at;
       if (members === undefined) this.#putNames(text, places);
-      else text.append(lineOf([...members, ...this.#named(places)]));
+      else text.string(lineOf([...members, ...this.#named(places)]));
       if (text.length < BLOCK) continue;
-      write(text.bytes.subarray(0, text.length));
-      text.length = 0;
+      write(text.lend());
     }
-    text.copy(out.bytes, from, out.length);
-    if (text.length > 0) write(text.bytes.subarray(0, text.length));
-    text.length = 0;
-    out.length = 0;
+    text.part(lines, from, lines.length);
+    if (text.length > 0) write(text.lend());
     this.#waiting = [];
     return chosen;
   }
@@ -249,7 +247,7 @@ export class RecordMore {
 
   /** Adds a waiting line. The places are copied, since the `Run` is reused. */
   #wait(
-    out: TextBuffer,
+    out: ByteText,
     places: SamplePlaces,
     start: number,
     members: Members | undefined,
@@ -288,12 +286,12 @@ export class RecordMore {
     return [...members, ["callchain_symbols", `[${frames.join(",")}]`]];
   }
 
-  #putNames(out: TextBuffer, { own, chain, first, end, exact }: SamplePlaces): void {
+  #putNames(out: ByteText, { own, chain, first, end, exact }: SamplePlaces): void {
     if (own >= 0) {
-      append(out, this.#ips[own] ??= this.#styled(`,${jsonMembers(this.#members(own, true))}`));
+      out.bytes(this.#ips[own] ??= this.#styled(`,${jsonMembers(this.#members(own, true))}`));
     }
     if (chain === undefined) return;
-    append(out, this.#chain);
+    out.bytes(this.#chain);
     for (let i = first; i < end; i++) {
       const place = intAt(chain, i);
       let text: Uint8Array = MARKER;
@@ -302,11 +300,11 @@ export class RecordMore {
         const kept = isExact ? this.#frames : this.#returns;
         text = kept[place] ??= this.#styled(`{${jsonMembers(this.#members(place, isExact))}}`);
       }
-      append(out, text);
-      out.bytes[out.length++] = COMMA;
+      out.bytes(text);
+      out.byte(COMMA);
     }
     if (end > first) out.length--;
-    out.bytes[out.length++] = CLOSE;
+    out.byte(CLOSE);
   }
 
   /** The members of an address; for a return address, with the line of the call. */
@@ -339,11 +337,4 @@ function jsonOf(text: string | undefined): string {
 
 function jsonMembers(members: Members): string {
   return members.map(([name, json]) => `"${name}":${json}`).join(",");
-}
-
-/** Appends bytes, and makes room for one more. */
-function append(out: TextBuffer, text: Uint8Array): void {
-  out.reserve(text.length + 1);
-  out.bytes.set(text, out.length);
-  out.length += text.length;
 }

@@ -12,13 +12,13 @@ import {
   type PerfEvent,
   RecordCodec,
 } from "@perfdata/format/records";
-import { floatAt, intAt, LITTLE_ENDIAN } from "@perfdata/format/bytes";
+import { ByteText, floatAt, intAt, LITTLE_ENDIAN } from "@perfdata/format/bytes";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
 import { type Engine, type Needs, type Run, runEngine } from "@perfdata/session";
 import type { TextConsumer, WriteText } from "@perfdata/session/workers";
 import { CSV_COLUMNS, type LineStyle, LineText } from "./line_text.ts";
 import { csvLineFor } from "./csv_line.ts";
-import { BLOCK, TextBuffer } from "./records_bytes.ts";
+import { BLOCK } from "./records_bytes.ts";
 import {
   type AnyDecoded,
   type AnyRecordCodec,
@@ -86,7 +86,7 @@ export async function makeRecords(
 
 /** Converts records to lines. */
 export class RecordsText implements TextConsumer<RecordsPart> {
-  readonly out: TextBuffer = new TextBuffer();
+  readonly out: ByteText = new ByteText();
   readonly #reader: PerfDataReader;
   readonly #options: RecordsOptions;
   readonly #style: LineStyle;
@@ -174,7 +174,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** Writes the header row of CSV. */
   begin(): void {
     const { csv } = this.#style;
-    if (csv !== undefined) this.out.append(csv(CSV_COLUMNS));
+    if (csv !== undefined) this.out.string(csv(CSV_COLUMNS));
   }
 
   get #codec(): AnyRecordCodec {
@@ -302,8 +302,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
         stack.end = intAt(run.chainStart, row + 1);
         room += 24 * (stack.end - stack.first);
       }
-      out.reserve(room);
-      written = plan.write(at, start, end, offset, out.view, out.length);
+      written = plan.write(at, start, end, offset, out.reserve(room), out.length);
       if (written >= 0 && isSample && this.#more?.firstOf(event) !== undefined) {
         out.length = written;
         this.#more.put(out, run, row, from);
@@ -316,10 +315,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   }
 
   flush(): void {
-    const { out } = this;
-    if (out.length === 0) return;
-    this.#write(out.bytes.subarray(0, out.length));
-    out.length = 0;
+    if (this.out.length > 0) this.#write(this.out.lend());
   }
 
   #plan(type: number, misc: number, event: number): LinePlan | null {
@@ -380,7 +376,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
       }
       if (!this.#more.add(this.out, members, run, row)) return;
     }
-    this.out.append(this.#line(members));
+    this.out.string(this.#line(members));
   }
 
   readonly #line = (members: Members): string => {
