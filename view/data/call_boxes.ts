@@ -1,6 +1,6 @@
 import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import type { CallTimeline, CallTree } from "@perfdata/pt/decode";
-import type { TimeBoxes } from "./time_boxes.ts";
+import { OpenBoxes, type TimeBoxes } from "./open_boxes.ts";
 
 /** Selects the calls to lay out. */
 export interface CallBoxesQuery {
@@ -24,36 +24,17 @@ export function callBoxes(
   functionOf: ArrayLike<number>,
   { tid, from: first, to: last, least }: CallBoxesQuery,
 ): TimeBoxes {
-  const columns = {
-    parent: [] as number[],
-    item: [] as number[],
-    depth: [] as number[],
-    x: [] as number[],
-    width: [] as number[],
-    total: [] as number[],
-    self: [] as number[],
-    from: [] as number[],
-    to: [] as number[],
-  };
-  const { x, width, total, self, from, to } = columns;
+  const boxes = new OpenBoxes(least);
+  const { open } = boxes;
   const span = Math.max(1, last - first);
-  let narrow = 0;
   let sum = 0;
   let before = -1;
-  /** Open boxes, outermost first: node of the tree and number of the box. */
-  const open: { readonly node: number; readonly box: number }[] = [];
   const path: number[] = [];
-  const close = (depth: number, at: number) => {
-    while (open.length > depth) {
-      const { box } = open.pop() as { box: number };
-      to[box] = at;
-      width[box] = (at - numberAt(from, box)) / span;
-      // Boxes inside a narrow box are narrow, too, and already removed, so this box is the last one.
-      if (numberAt(width, box) >= least) continue;
-      narrow++;
-      for (const column of Object.values(columns)) column.length = box;
-    }
-  };
+  const close = (depth: number, at: number) =>
+    boxes.close(depth, (box) => {
+      boxes.to[box] = at;
+      return (at - numberAt(boxes.from, box)) / span;
+    });
   for (let i = 0; i < timeline.count; i++) {
     if (timeline.tid[i] !== tid) continue;
     const begin = Math.max(first, floatAt(timeline.from, i));
@@ -66,42 +47,17 @@ export function callBoxes(
     path.reverse();
     let same = 0;
     // After a pause, the same calls get new boxes.
-    if (begin <= before) { while (same < open.length && open[same]?.node === path[same]) same++; }
+    if (begin <= before) { while (same < open.length && open[same]?.key === path[same]) same++; }
     close(same, Math.min(before, begin));
     for (let depth = same; depth < path.length; depth++) {
       const node = numberAt(path, depth);
-      columns.parent.push(open.at(-1)?.box ?? -1);
-      columns.item.push(functionOf[intAt(tree.place, node)] ?? -1);
-      columns.depth.push(depth);
-      x.push((begin - first) / span);
-      width.push(0);
-      total.push(0);
-      self.push(0);
-      from.push(begin);
-      open.push({ node, box: to.push(begin) - 1 });
+      const item = functionOf[intAt(tree.place, node)] ?? -1;
+      boxes.begin(node, item, (begin - first) / span, begin);
     }
-    const own = end - begin;
-    for (const { box } of open) total[box] = numberAt(total, box) + own;
-    const inner = open.at(-1)?.box;
-    if (inner !== undefined) self[inner] = numberAt(self, inner) + own;
-    sum += own;
+    boxes.add(end - begin, open.length - 1);
+    sum += end - begin;
     before = end;
   }
   close(0, before);
-  return {
-    direction: "down",
-    length: columns.item.length,
-    parent: Int32Array.from(columns.parent),
-    item: Int32Array.from(columns.item),
-    depth: Int32Array.from(columns.depth),
-    x: Float64Array.from(x),
-    width: Float64Array.from(width),
-    total: Float64Array.from(total),
-    self: Float64Array.from(self),
-    from: Float64Array.from(from),
-    to: Float64Array.from(to),
-    rows: columns.depth.reduce((most, deep) => Math.max(most, deep + 1), 0),
-    sum,
-    narrow,
-  };
+  return boxes.boxes(sum);
 }

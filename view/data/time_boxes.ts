@@ -1,15 +1,7 @@
 import { floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import type { CallGraph } from "./call_graph.ts";
-import type { FlameBoxes } from "./flame_boxes.ts";
 import { NO_STACK } from "./call_graph.ts";
-
-/** Boxes in order of time. */
-export interface TimeBoxes extends FlameBoxes {
-  /** By box: time of its first sample, in nanoseconds since the first sample of the recording. */
-  readonly from: Float64Array;
-  /** By box: time of its last sample. */
-  readonly to: Float64Array;
-}
+import { OpenBoxes, type TimeBoxes } from "./open_boxes.ts";
 
 /** Samples in order of time. */
 export interface TimedRows {
@@ -39,33 +31,11 @@ export function timeBoxes(
   const { parent, item } = stacks;
   const depthOf = depths(parent);
   const order = isSliced ? bySlice(stack, time) : undefined;
-  const columns = {
-    parent: [] as number[],
-    item: [] as number[],
-    depth: [] as number[],
-    x: [] as number[],
-    width: [] as number[],
-    total: [] as number[],
-    self: [] as number[],
-    from: [] as number[],
-    to: [] as number[],
-  };
-  const { x, width, total, self, from, to } = columns;
-  let narrow = 0;
+  const boxes = new OpenBoxes(least);
+  const { open, x, from, to } = boxes;
   let at = 0;
-  /** Open boxes of the previous sample, outermost first: row of the stacks and number of the box. */
-  const open: { readonly row: number; readonly box: number }[] = [];
   const path: number[] = [];
-  const close = (depth: number) => {
-    while (open.length > depth) {
-      const { box } = open.pop() as { box: number };
-      const wide = width[box] = at - numberAt(x, box);
-      // Boxes inside a narrow box are narrow, too, and already removed, so this box is the last one.
-      if (wide >= least) continue;
-      narrow++;
-      for (const column of Object.values(columns)) column.length = box;
-    }
-  };
+  const close = (depth: number) => boxes.close(depth, (box) => at - numberAt(x, box));
   for (let i = 0; i < stack.length; i++) {
     const sample = order?.[i] ?? i;
     const leaf = intAt(stack, sample);
@@ -75,12 +45,12 @@ export function timeBoxes(
     const deep = leaf < 0 ? 0 : intAt(depthOf, leaf);
     let row = leaf;
     // Search outward for the first frame that the previous sample shares.
-    while (row >= 0 && open[intAt(depthOf, row)]?.row !== row) {
+    while (row >= 0 && open[intAt(depthOf, row)]?.key !== row) {
       path.push(row);
       row = intAt(parent, row);
     }
     const same = leaf < 0
-      ? open[0]?.row === NO_STACK ? 1 : 0
+      ? open[0]?.key === NO_STACK ? 1 : 0
       : row < 0
       ? 0
       : intAt(depthOf, row) + 1;
@@ -88,42 +58,17 @@ export function timeBoxes(
     close(same);
     while (path.length > 0) {
       const next = path.pop() as number;
-      columns.parent.push(open.at(-1)?.box ?? -1);
-      columns.item.push(next < 0 ? NO_STACK : intAt(item, next));
-      columns.depth.push(open.length);
-      x.push(at);
-      width.push(0);
-      total.push(0);
-      self.push(0);
-      from.push(when);
-      open.push({ row: next, box: to.push(when) - 1 });
+      boxes.begin(next, next < 0 ? NO_STACK : intAt(item, next), at, when);
     }
     for (const { box } of open) {
-      total[box] = numberAt(total, box) + own;
       if (when < numberAt(from, box)) from[box] = when;
       if (when > numberAt(to, box)) to[box] = when;
     }
-    const inner = open[deep]?.box ?? 0;
-    self[inner] = numberAt(self, inner) + own;
+    boxes.add(own, deep);
     at += sum === 0 ? 0 : own / sum;
   }
   close(0);
-  return {
-    direction: "down",
-    length: columns.item.length,
-    parent: Int32Array.from(columns.parent),
-    item: Int32Array.from(columns.item),
-    depth: Int32Array.from(columns.depth),
-    x: Float64Array.from(x),
-    width: Float64Array.from(width),
-    total: Float64Array.from(total),
-    self: Float64Array.from(self),
-    from: Float64Array.from(from),
-    to: Float64Array.from(to),
-    rows: columns.depth.reduce((most, deep) => Math.max(most, deep + 1), 0),
-    sum,
-    narrow,
-  };
+  return boxes.boxes(sum);
 }
 
 /** Returns the number of callers of each row of the stacks. */

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type PlainSample, plainSamples, profileOf } from "../../packages/export/testing.ts";
-import type { TimeBoxes } from "./time_boxes.ts";
+import type { TimeBoxes } from "./open_boxes.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/tree";
 

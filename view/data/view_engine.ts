@@ -31,7 +31,8 @@ import {
 } from "./selection.ts";
 import { selectedProfile } from "./selected_profile.ts";
 import { finderOf } from "../flame/search.ts";
-import { type TimeBoxes, timeBoxes } from "./time_boxes.ts";
+import type { TimeBoxes } from "./open_boxes.ts";
+import { timeBoxes } from "./time_boxes.ts";
 import {
   sampleAt,
   samplingIntervals,

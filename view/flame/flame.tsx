@@ -10,7 +10,7 @@ import {
 import { duration, percent, seconds } from "../ui/format.ts";
 import { type JSX, useMemo, useState } from "../ui/preact.ts";
 import type { FlameBoxes } from "../data/flame_boxes.ts";
-import type { TimeBoxes } from "../data/time_boxes.ts";
+import type { TimeBoxes } from "../data/open_boxes.ts";
 import { type FlameRoot, flameRoots } from "../data/flame_roots.ts";
 import { functionKey } from "../app/function_menu.tsx";
 import type { ProfileFacts } from "../data/view_engine.ts";

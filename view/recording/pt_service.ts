@@ -30,7 +30,7 @@ import type { RecordedMachine } from "@perfdata/symbols/resolver";
 import type { SymbolResolver } from "@perfdata/symbols";
 import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { callBoxes } from "../data/call_boxes.ts";
-import type { TimeBoxes } from "../data/time_boxes.ts";
+import type { TimeBoxes } from "../data/open_boxes.ts";
 
 /** Input of {@linkcode PtService}. */
 export interface PtParts {

@@ -12,7 +12,7 @@ import type { PmuBoxes } from "../data/pmu_boxes.ts";
 import type { Heat, HeatQuery } from "../data/heat.ts";
 import type { ProfileWeight } from "@perfdata/profile";
 import type { Selection } from "../data/selection.ts";
-import type { TimeBoxes } from "../data/time_boxes.ts";
+import type { TimeBoxes } from "../data/open_boxes.ts";
 import type { Marks } from "../data/marks.ts";
 import type { Switched } from "../data/switched.ts";
 import type { Track, TrackQuery, Tracks, TrackSample } from "../data/tracks.ts";
