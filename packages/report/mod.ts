@@ -69,7 +69,12 @@ export {
   levelOf,
   type NamedFunction,
 } from "./functions/function_numbers.ts";
-export type { FunctionOptions, FunctionRow, NameFilter } from "./functions/function_options.ts";
+export type {
+  FunctionOptions,
+  FunctionRow,
+  NamedFunctionRow,
+  NameFilter,
+} from "./functions/function_options.ts";
 export {
   functionCells,
   functionCsvColumns,
@@ -86,10 +91,5 @@ export {
   nameNeeds,
   type RowStack,
 } from "./functions/functions.ts";
-export {
-  functions,
-  type FunctionsOptions,
-  type NamedFunctionRow,
-} from "./functions/functions_of.ts";
 export { TraceBranchSamples } from "./functions/trace_branches.ts";
 export { distinct, textRanks, Texts } from "./numbered_texts.ts";

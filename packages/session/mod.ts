@@ -88,7 +88,6 @@ export {
   type ObjectTrust,
   type OutcomesPart,
   shownObjects,
-  symbolize,
   type SymbolizedObject,
   symbolizeWith,
   type SymbolTrust,

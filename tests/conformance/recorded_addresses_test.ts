@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
-import { ADDRESS_USE, symbolize } from "@perfdata/session";
+import { ADDRESS_USE, symbolTrust } from "@perfdata/session";
 import { recordedAddresses } from "@perfdata/session/code";
 import { openResolver } from "@perfdata/symbols/files";
 import { perfRecords } from "../support/perf.ts";
@@ -83,7 +83,7 @@ for (
         });
         const actual = new Set<string>();
         const samples = new Map<string, number>();
-        for await (const { symbols, rows, resolutions } of symbolize(recorded, resolver)) {
+        await symbolTrust(recorded, resolver, ({ symbols, rows, resolutions }) => {
           const { path } = symbols.object;
           rows.forEach((row, i) => {
             samples.set(path, (samples.get(path) ?? 0) + (table.samples[row] ?? 0));
@@ -96,7 +96,7 @@ for (
                 : `${path} ${symbol.name}+0x${offset.toString(16)}`,
             );
           });
-        }
+        });
         const missing = [...expected.keys()].filter((key) => !actual.has(key));
         const added = [...actual].filter((key) => !expected.has(key));
         const unmapped = missing.filter((key) => key.startsWith("[unknown] "));

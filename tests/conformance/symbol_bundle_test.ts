@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
-import { ADDRESS_USE, symbolize, type SymbolTrust, symbolTrust } from "@perfdata/session";
+import { ADDRESS_USE, type SymbolTrust, symbolTrust } from "@perfdata/session";
 import { bundleSymbols } from "@perfdata/session/symbols";
 import { type RecordedAddresses, recordedAddresses } from "@perfdata/session/code";
 import { BundleError, openResolver } from "@perfdata/symbols/files";
@@ -113,12 +113,12 @@ async function resolutionsOf(
   options: Parameters<typeof openResolver>[0],
 ): Promise<Map<string, Resolution>> {
   const all = new Map<string, Resolution>();
-  for await (const { symbols, rows, resolutions } of symbolize(recorded, openResolver(options))) {
+  await symbolTrust(recorded, openResolver(options), ({ symbols, rows, resolutions }) => {
     resolutions.forEach((resolution, i) => {
       const address = recorded.table.address[rows[i] ?? 0];
       all.set(`${symbols.object.path} ${address}`, resolution);
     });
-  }
+  });
   return all;
 }
 

@@ -9,7 +9,7 @@ import { PERF_SAMPLE_CPU, PERF_SAMPLE_IP, PERF_SAMPLE_TID } from "@perfdata/form
 import { runEngine } from "@perfdata/session";
 import { FUNCTION_KEYS, type FunctionKey, sampleKeys, type SortKey } from "./function_keys.ts";
 import { functionTable } from "./functions.ts";
-import { functions } from "./functions_of.ts";
+import { functions } from "./testing.ts";
 
 /** Samples of one thread on the CPUs 0 to 6: one on CPU 0, two on CPU 1, and so on. */
 async function recording(): Promise<PerfDataReader> {

@@ -150,3 +150,9 @@ export interface FunctionOptions {
   /** Smallest share of the event, 0 to 1: of its latency, if rows have latencies. */
   readonly least?: number;
 }
+
+/** A row with the name of its event. */
+export interface NamedFunctionRow extends FunctionRow {
+  /** The event, as given to `perf record -e`. */
+  readonly eventName: string;
+}

@@ -2,8 +2,8 @@ import { bytesSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { recordingOf, resolverOf } from "../../profile/testing.ts";
-import type { FunctionOptions } from "./function_options.ts";
-import { functions, type FunctionsOptions, type NamedFunctionRow } from "./functions_of.ts";
+import type { FunctionOptions, NamedFunctionRow } from "./function_options.ts";
+import { functions, type FunctionsOptions } from "./testing.ts";
 
 const FIXTURES = new URL("../../../fixtures/", import.meta.url);
 

@@ -2,7 +2,7 @@ import { bytesSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import { assertEquals } from "@std/assert";
 import { eventsRecording } from "../../../fixtures/synthesize/events.ts";
-import { functions, type FunctionsOptions } from "./functions_of.ts";
+import { functions, type FunctionsOptions } from "./testing.ts";
 
 async function rows(options: FunctionsOptions): Promise<unknown[]> {
   const events = { "cpu_atom/cycles/P": 2, "faults": 3, "cpu_core/cycles/P": 6 };

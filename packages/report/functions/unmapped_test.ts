@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { bytesSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
-import { functions } from "./functions_of.ts";
+import { functions } from "./testing.ts";
 
 Deno.test("functions: an unmapped address is one row, even if it was sampled in several modes", async () => {
   for (const name of ["records", "records-be", "records-pipe"]) {

@@ -11,7 +11,7 @@ import {
   memoryRecording,
 } from "../../../tests/support/memory_recording.ts";
 import type { FunctionOptions } from "../functions/function_options.ts";
-import { functions } from "../functions/functions_of.ts";
+import { functions } from "../functions/testing.ts";
 import {
   type CacheLineOptions,
   type CacheLineReport,

@@ -24,48 +24,6 @@ export interface SymbolizedObject {
   readonly resolutions: readonly Resolution[];
 }
 
-/**
- * Looks up the addresses of a recording, object by object, so that the symbols of only one object
- * are in memory.
- *
- * @example
- * ```ts
- * import { symbolize } from "@perfdata/session";
- * import { SymbolResolver } from "@perfdata/symbols";
- * import { assertEquals } from "@std/assert";
- *
- * const column = Float64Array.of(1);
- * const table = {
- *   count: 1,
- *   object: Int32Array.of(0),
- *   address: Float64Array.of(0x1136),
- *   uses: Uint8Array.of(1),
- *   samples: column,
- *   periods: column,
- *   times: column,
- * };
- * const objects = [{ path: "/usr/bin/gone", kind: "elf" as const }];
- * const resolver = new SymbolResolver({ open: () => undefined, read: () => undefined });
- * for await (const { resolutions } of symbolize({ objects, table }, resolver)) {
- *   assertEquals(resolutions[0]?.cause, "file missing");
- * }
- * ```
- */
-export async function* symbolize(
-  recorded: Pick<RecordedAddresses, "objects" | "table">,
-  resolver: SymbolResolver,
-): AsyncGenerator<SymbolizedObject, void, void> {
-  const { objects } = recorded;
-  const open = (number: number) => resolver.open(objects[number] as SymbolObject);
-  for await (const symbolized of symbolizeWith(recorded, open)) {
-    try {
-      yield symbolized;
-    } finally {
-      symbolized.symbols.close();
-    }
-  }
-}
-
 /** Called during look-ups with the number of finished addresses and of all addresses. */
 export type LookUpProgress = (done: number, all: number) => void;
 
@@ -79,8 +37,10 @@ function lookedUp({ count, object, uses }: RecordedAddresses["table"]): number {
 }
 
 /**
- * Like {@linkcode symbolize}, but the caller opens and closes the symbols. Rows of `table` get the
- * object in which they were found: see `KernelBeside`.
+ * Looks up the addresses of a recording, object by object. Rows of `table` get the object in which
+ * they were found: see `KernelBeside`.
+ *
+ * @param open Opens the symbols of an object, which the caller closes.
  */
 export async function* symbolizeWith(
   { objects, table }: Pick<RecordedAddresses, "objects" | "table">,
@@ -233,9 +193,15 @@ export async function symbolTrust(
   const all = progress === undefined ? 0 : lookedUp(recorded.table);
   let done = 0;
   progress?.(0, all);
-  for await (const symbolized of symbolize(recorded, resolver)) {
-    outcomes.add(symbolized);
-    each?.(symbolized);
+  const open = (number: number) => resolver.open(recorded.objects[number] as SymbolObject);
+  for await (const symbolized of symbolizeWith(recorded, open)) {
+    // Only one object's symbols are in memory.
+    try {
+      outcomes.add(symbolized);
+      each?.(symbolized);
+    } finally {
+      symbolized.symbols.close();
+    }
     done += symbolized.rows.length;
     progress?.(done, all);
   }
