@@ -25,8 +25,8 @@ function doorsOf(): Doors {
     ) as { readonly exports: Readonly<Record<string, string>> };
     for (const [door, file] of Object.entries(exports)) {
       const path = `packages/${name}/${file.slice(2)}`;
-      const text = Deno.readTextFileSync(new URL(path, root));
-      doors.set(`@perfdata/${name}${door.slice(1)}`, exportsOf(text, path));
+      const exported = exportsOf(path, (of) => Deno.readTextFileSync(new URL(of, root)));
+      doors.set(`@perfdata/${name}${door.slice(1)}`, exported);
     }
   }
   return doors;

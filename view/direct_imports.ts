@@ -9,6 +9,8 @@
 export type Doors = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 const EXPORTS = /^export \{([^{}]*)\} from "(\.[^"\n]+)";$/gm;
+const STARS = /^export \* from "(\.[^"\n]+)";$/gm;
+const DECLARED = /^export (?:abstract |async )*(?:function\*?|class|const|let) ([\w$]+)/gm;
 const IMPORTS = /^import \{([^{}]*)\} from "(@perfdata\/[^"\n]+)";$/gm;
 
 /** Returns the names in braces: the exported name, and the local name. Types are left out. */
@@ -23,14 +25,20 @@ function namesIn(list: string): { readonly name: string; readonly as: string }[]
 /**
  * Returns the exports of a door that other modules define under the same name.
  *
- * @param text Text of the door.
- * @param path Its path from the root, such as `packages/format/doors/bytes.ts`.
+ * @param path Path of the door from the root, such as `packages/format/doors/bytes.ts`.
+ * @param textOf Returns the text of a module.
  */
-export function exportsOf(text: string, path: string): Map<string, string> {
+export function exportsOf(path: string, textOf: (path: string) => string): Map<string, string> {
   const found = new Map<string, string>();
+  const text = textOf(path);
+  const fileOf = (from: string) => new URL(from, `file:///${path}`).pathname.slice(1);
   for (const [, list = "", from = ""] of text.matchAll(EXPORTS)) {
-    const file = new URL(from, `file:///${path}`).pathname.slice(1);
-    for (const { name, as } of namesIn(list)) if (name === as) found.set(name, file);
+    for (const { name, as } of namesIn(list)) if (name === as) found.set(name, fileOf(from));
+  }
+  for (const [, from = ""] of text.matchAll(STARS)) {
+    const file = fileOf(from);
+    for (const [, name = ""] of textOf(file).matchAll(DECLARED)) found.set(name, file);
+    for (const [name, of] of exportsOf(file, textOf)) found.set(name, of);
   }
   return found;
 }

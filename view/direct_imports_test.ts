@@ -9,9 +9,25 @@ export {
   d as e,
 } from "../../other/c.ts";
 export type { F } from "../of/f.ts";
+export * from "../of/mod.ts";
 `;
-  const files = exportsOf(door, "packages/one/doors/door.ts");
-  assertEquals([...files], [["b", "packages/one/of/b.ts"], ["c", "packages/other/c.ts"]]);
+  const texts: Readonly<Record<string, string>> = {
+    "packages/one/doors/door.ts": door,
+    "packages/one/of/mod.ts": 'export { i } from "./i.ts";\nexport * from "./j.ts";\n',
+    "packages/one/of/j.ts": `export interface J {}
+/** About. */
+export const J: number = 1;
+export async function* j() {}
+`,
+  };
+  const files = exportsOf("packages/one/doors/door.ts", (path) => texts[path] ?? "");
+  assertEquals([...files], [
+    ["b", "packages/one/of/b.ts"],
+    ["c", "packages/other/c.ts"],
+    ["i", "packages/one/of/i.ts"],
+    ["J", "packages/one/of/j.ts"],
+    ["j", "packages/one/of/j.ts"],
+  ]);
   const module = `import { type A, b, c as mine, e } from "@perfdata/one/door";
 import type { F } from "@perfdata/one/door";
 import { g } from "@perfdata/two";

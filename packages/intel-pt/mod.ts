@@ -41,39 +41,7 @@ export {
   encodePacket,
   encodePackets,
 } from "./packets/encode_packet.ts";
-export type {
-  BadPacket,
-  BbpPacket,
-  BepPacket,
-  BipPacket,
-  CbrPacket,
-  CfePacket,
-  CycPacket,
-  EvdPacket,
-  ExstopPacket,
-  IpCompression,
-  IpPacket,
-  MntPacket,
-  ModeExecPacket,
-  ModeTsxPacket,
-  MtcPacket,
-  MwaitPacket,
-  OvfPacket,
-  Packet,
-  PadPacket,
-  PipPacket,
-  PsbendPacket,
-  PsbPacket,
-  PtwPacket,
-  PwrePacket,
-  PwrxPacket,
-  TmaPacket,
-  TntPacket,
-  TraceStopPacket,
-  TrigPacket,
-  TscPacket,
-  VmcsPacket,
-} from "./packets/packet.ts";
+export * from "./packets/packet.ts";
 export { PacketDecoder, type PacketDecoderOptions } from "./packets/packet_decoder.ts";
 export { PacketKind } from "./packets/packet_kind.ts";
 export { findPsb, PSB_SIZE } from "./packets/psb.ts";
