@@ -11,11 +11,12 @@ import {
 } from "@perfdata/format/bytes";
 import { expandedStream, fileCompression, PerfDataReader } from "@perfdata/format/records";
 import type { LookUpProgress } from "@perfdata/session";
-import type { SymbolFiles, SymbolResolver } from "@perfdata/symbols";
+import type { SymbolFiles } from "@perfdata/symbols";
 import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
-import type { ShareWork, SymbolsWanted } from "./profile_question.ts";
+import type { OpenSymbols, ShareWork } from "./profile_question.ts";
 import { inputKind } from "./input_kind.ts";
 import { Recording } from "./recording.ts";
+import type { ShareText } from "./text/text_host.ts";
 
 /** Input of {@linkcode open}. */
 export type RecordingInput =
@@ -54,6 +55,8 @@ export interface OpenOptions {
    * Deno. They are used if the order of samples does not matter. The result is the same.
    */
   readonly threads?: ShareWork;
+  /** Starts other threads for text: `textThreads` of `@perfdata/perfdata/workers` in Deno. */
+  readonly textThreads?: ShareText;
   /**
    * Opens a temporary file. {@linkcode Recording.span} and {@linkcode Recording.chosen} copy a source
    * that is not seekable to it, so that they can read it before other methods. The default for
@@ -63,9 +66,6 @@ export interface OpenOptions {
   /** Yields to the event loop during long work; by default every 20 ms. */
   readonly turns?: EventLoopTurns;
 }
-
-/** Opens the symbols of a recorded machine. */
-export type OpenSymbols = (wanted: SymbolsWanted) => SymbolResolver | Promise<SymbolResolver>;
 
 /**
  * Opens a recording, or a profile of another tool: text of `perf script`, folded stacks, pprof or a

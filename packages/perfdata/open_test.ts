@@ -3,6 +3,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { bytesSource, PerfDataError, streamSource } from "@perfdata/format/bytes";
 import { memoryFile, PerfDataReader } from "@perfdata/format/records";
 import { SampleCollector } from "@perfdata/profile";
+import { SymbolResolver } from "@perfdata/symbols";
 import { copyRecording, DROP, FileOutput, KEEP } from "@perfdata/edit";
 import { ignored } from "../../tests/support/ignored.ts";
 import { noPerf, perfText } from "../../tests/support/perf.ts";
@@ -382,6 +383,45 @@ Deno.test("rate: samples of all events are those of info(), and points are of th
   assertEquals(count, (await recording.info()).samples);
   // A counter's first sample has no sample before it.
   assertEquals(points, count - streams.length);
+});
+
+Deno.test("dump, writeRecords: they have the records of records(), of a file and a pipe", async () => {
+  const decoder = new TextDecoder();
+  for (const name of [NAME, "pipe", "two-events"]) {
+    using recording = await open(recorded(name), NONE);
+    const types = (await Array.fromAsync(recording.records())).map(({ name }) => name);
+    let text = "";
+    const { count, names } = await recording.writeRecords((block) => text += decoder.decode(block));
+    const lines = text.trimEnd().split("\n");
+    assertEquals(lines.map((line) => JSON.parse(line).type), types, name);
+    assertEquals([count, names], [types.length, undefined]);
+    text = "";
+    const { printed } = await recording.dump((block) => text += decoder.decode(block), {
+      order: "file",
+    });
+    const dumped = [...text.matchAll(/^.*: event: (\d+)$/gm)];
+    assertEquals([printed, dumped.length], [types.length, types.length], name);
+  }
+});
+
+Deno.test("writeRecords: names and source lines are those of the option symbols", async () => {
+  const wanted: boolean[] = [];
+  using recording = await open(recorded(NAME), {
+    symbols: ({ lines }) => {
+      wanted.push(lines);
+      return new SymbolResolver({ open: () => undefined, read: () => undefined });
+    },
+  });
+  let text = "";
+  const { names } = await recording.writeRecords(
+    (block) => text += new TextDecoder().decode(block),
+    { symbols: true, lines: true },
+  );
+  assertEquals(wanted, [true]);
+  const causes = [...names?.unnamed.keys() ?? []];
+  assert(causes.includes("file missing"), causes.join());
+  assert(text.includes('"dso":"'), "objects of addresses are written");
+  names?.[Symbol.dispose]();
 });
 
 Deno.test("stat: the intervals are delivered, and info() is told that its threads collect no samples", async () => {

@@ -61,6 +61,9 @@ export interface SymbolsWanted {
   readonly lines: boolean;
 }
 
+/** Opens the symbols of a recorded machine. */
+export type OpenSymbols = (wanted: SymbolsWanted) => SymbolResolver | Promise<SymbolResolver>;
+
 /** The work that other threads can share: the argument of {@linkcode OpenOptions.threads}. */
 export interface SharedWork {
   /** The options of the collector; `undefined` for the counts of {@linkcode Recording.info} and `read`. */

@@ -1,6 +1,6 @@
 import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { ImportedKind, Profile, SampleCollector } from "@perfdata/profile";
-import type { HeaderOptions } from "@perfdata/dump";
+import type { DumpStats, HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { NameConditions } from "@perfdata/edit/slice";
 import type { CallTree, CallTreeOptions, ExportFormat } from "@perfdata/export/tree";
@@ -23,6 +23,7 @@ import type {
   StatReport,
 } from "@perfdata/report/figures";
 import type { Consumer, Engine, EngineOptions, Workers } from "@perfdata/session";
+import type { WriteText } from "@perfdata/session/workers";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
 import type { Collected } from "./collect.ts";
@@ -36,6 +37,8 @@ import type {
   SymbolsWanted,
 } from "./profile_question.ts";
 import type { ReadingHost } from "./samples_profile.ts";
+import type { DumpTextOptions, RecordText, RecordTextOptions } from "./text/record_text.ts";
+import type { TextHost } from "./text/text_host.ts";
 
 /** A sample with names. */
 export interface Sample {
@@ -511,6 +514,75 @@ export class Recording implements Disposable {
       await this.#turns.turn();
       yield record;
     }
+  }
+
+  /**
+   * Writes all records as `perf report -D` prints them: offset, bytes and fields, with statistics at
+   * the end.
+   *
+   * @param write Receives the text as UTF-8. The bytes are valid during the call only.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assertEquals } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data");
+   * let lines = 0;
+   * const { printed } = await recording.dump((text) => {
+   *   lines += text.filter((byte) => byte === 10).length;
+   * });
+   * assertEquals([printed > 10, lines > printed], [true, true]);
+   * ```
+   */
+  async dump(write: WriteText, options: DumpTextOptions = {}): Promise<DumpStats> {
+    const { dumpText } = await import("./text/record_text.ts");
+    return await this.#text(write, (host) => dumpText(host, options));
+  }
+
+  /**
+   * Writes records as lines of JSON or CSV, as `perfdata records` prints them.
+   *
+   * @param write Receives blocks of whole lines as UTF-8, which are valid during the call only.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assertEquals } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data");
+   * let text = "";
+   * const { count } = await recording.writeRecords(
+   *   (block) => text += new TextDecoder().decode(block),
+   *   { types: new Set(["COMM"]) },
+   * );
+   * const [first = ""] = text.split("\n");
+   * assertEquals([count > 0, JSON.parse(first).type], [true, "COMM"]);
+   * ```
+   */
+  async writeRecords(write: WriteText, options: RecordTextOptions = {}): Promise<RecordText> {
+    const { recordText } = await import("./text/record_text.ts");
+    return await this.#text(write, (host) => recordText(host, options));
+  }
+
+  async #text<T>(write: WriteText, action: (host: TextHost) => Promise<T>): Promise<T> {
+    const reader = await this.#open();
+    const { diagnostics, textThreads } = this.#options;
+    const result = await action({
+      ...this.#progressIn(reader),
+      reader,
+      write,
+      path: this.#name,
+      diagnostics,
+      textThreads,
+      symbols: (wanted) => this.#symbols(wanted),
+    });
+    this.#isRead();
+    return result;
   }
 
   /** The AUX data of each CPU or thread, such as Intel PT. */

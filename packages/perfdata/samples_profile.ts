@@ -8,8 +8,8 @@ import {
 } from "@perfdata/profile";
 import type { EngineOptions } from "@perfdata/session";
 import { collect, type Collected } from "./collect.ts";
-import type { OpenSymbols } from "./open.ts";
 import type {
+  OpenSymbols,
   ProfileAnswer,
   ProfileQuestion,
   SampleReading,

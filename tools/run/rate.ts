@@ -21,7 +21,7 @@ import {
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { choosesSamples, chosenFilter, givenFilters, nameFilters } from "../shared/sample_flags.ts";
-import { openRecording } from "../shared/open_recording.ts";
+import { openRecording, symbolsLater } from "../shared/open_recording.ts";
 import { writeRow } from "../shared/styled.ts";
 import { complainRounded } from "../shared/periods.ts";
 import { csvText } from "../shared/csv.ts";
@@ -75,9 +75,7 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     const source = openSource(name, { interruptible: svg !== undefined });
     const { recording, complaints, progress } = await openRecording("rate", name, {
       source,
-      // Imported only if functions are chosen: it makes startup slower.
-      symbols: async (wanted) =>
-        (await import("../shared/symbol_flags.ts")).symbolsOf(flags, name)(wanted),
+      symbols: symbolsLater(flags, name),
       temp: tempFile,
     });
     using _ = recording;

@@ -1,19 +1,8 @@
 /** Runs `records`. */
-import { recordsFile } from "@perfdata/dump";
-import { PerfDataReader } from "@perfdata/format/records";
-import { openSource, writeStdout } from "@perfdata/format/files";
-import { recordsThread } from "@perfdata/perfdata/workers";
+import { writeStdout } from "@perfdata/format/files";
+import { textThreads } from "@perfdata/perfdata/workers";
 import { bundledSymbols, isRecording, reportUnnamed } from "../shared/bundle_flag.ts";
-import {
-  about,
-  aboutAsync,
-  complain,
-  Complaints,
-  oneFile,
-  parseWord,
-  progressOf,
-  UsageError,
-} from "../shared/cli.ts";
+import { aboutAsync, complain, oneFile, parseWord, UsageError } from "../shared/cli.ts";
 import { SYMBOL_FILE_FLAGS } from "../shared/flag_sets.ts";
 import { flagRows, type FlagsOf } from "../shared/flag_table.ts";
 import {
@@ -25,7 +14,7 @@ import {
 } from "../shared/sample_flags.ts";
 import { whyNothing } from "../shared/nothing.ts";
 import { parseCount, parseJobs, parseOffset } from "../shared/record_flags.ts";
-import { textJobs } from "@perfdata/session";
+import { openRecording, symbolsLater } from "../shared/open_recording.ts";
 import { parseTypes } from "../shared/type_flag.ts";
 import type { FLAGS } from "../records.ts";
 
@@ -68,7 +57,6 @@ export async function run(flags: RecordsFlags): Promise<number> {
     ...nameFilters(flags),
     event: value.event === undefined ? undefined : parseNames("event", value.event),
   };
-  const complaints = new Complaints(`records: ${file}`);
   const options = {
     format: on.csv ? "csv" as const : "ndjson" as const,
     order: parseWord("order", value.order, ["file", "time"]),
@@ -76,41 +64,35 @@ export async function run(flags: RecordsFlags): Promise<number> {
     types: parseTypes(value.type),
     from: parseOffset("from", value.from),
     limit: parseCount("limit", value.limit),
-    diagnostics: complaints.take,
     inflate: !on["no-inflate"],
     stitchLbr: on["stitch-lbr"],
     fields: on.fields,
   };
-  const source = about(file, () => openSource(file));
-  const reader = await aboutAsync(
+  // Without a bundle, names and code are those of this machine.
+  const local = { ...flags, value: { ...value, symbols: symbols === "" ? undefined : symbols } };
+  const { recording, complaints, progress } = await aboutAsync(
     file,
-    () => PerfDataReader.open(source, { diagnostics: complaints.take }),
+    () =>
+      openRecording("records", file, {
+        symbols: symbolsLater(local, file),
+        textThreads: textThreads(jobs),
+      }),
   );
   const bundled = symbols === undefined || symbols === ""
     ? undefined
     : await bundledSymbols(symbols, !on["no-demangle"]);
-  const lookUps = symbols === "" || on.unwind
-    ? new (await import("../shared/record_symbols.ts")).RecordLookUps(
-      { ...flags, value: { ...value, symbols: symbols === "" ? undefined : symbols } },
-      file,
-    )
-    : undefined;
-  using looked = symbols === "" ? lookUps?.names : undefined;
   const isChosen = choosesSamples(flags) || value.event !== undefined;
   const filter = isChosen
-    ? { ...names, ...await aboutAsync(file, () => sampleFilter(flags, reader)) }
+    ? { ...names, ...await aboutAsync(file, () => sampleFilter(flags, recording)) }
     : undefined;
-  const { add, finish } = progressOf("records", reader.fileSize);
-  const { engine, count, cut } = await recordsFile(reader, {
+  const { engine, count, cut, names: looked } = await recording.writeRecords(writeStdout, {
     ...options,
     path: file,
-    write: writeStdout,
     filter,
-    symbols: bundled ?? looked,
-    unwind: on.unwind ? lookUps?.resolverFor : undefined,
-    jit: looked === undefined ? undefined : lookUps?.resolverFor,
-    progress: add,
-  }, { jobs: textJobs(jobs, reader), start: recordsThread }).finally(finish);
+    symbols: bundled ?? symbols === "",
+    lines: on.inline || on.srcline,
+    unwind: on.unwind,
+  }).finally(() => progress.finish());
   complaints.finish();
   const { type, from, event } = value;
   if (count === 0 && value.limit !== "0" && (isChosen || (type ?? from) !== undefined)) {
@@ -126,6 +108,10 @@ export async function run(flags: RecordsFlags): Promise<number> {
     );
   }
   if (bundled !== undefined) reportUnnamed("records", symbols ?? "", bundled);
-  lookUps?.report(engine, on.unwind);
+  if (looked !== undefined || on.unwind) {
+    const { reportLookUps } = await import("../shared/record_symbols.ts");
+    reportLookUps(file, looked, on.unwind ? engine : undefined);
+  }
+  looked?.[Symbol.dispose]();
   return complaints.count > 0 ? 1 : 0;
 }

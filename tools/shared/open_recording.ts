@@ -1,8 +1,9 @@
 /** Opens recordings for commands: errors and progress go to standard error. */
-import { open, type OpenOptions, type Recording } from "@perfdata/perfdata";
+import { open, type OpenOptions, type OpenSymbols, type Recording } from "@perfdata/perfdata";
 import { type ByteSource, EventLoopTurns } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
 import { Complaints, Progress } from "./cli.ts";
+import type { SymbolFlags } from "./symbol_flags.ts";
 
 /** A recording, with its errors so far. */
 export interface CommandRecording {
@@ -46,6 +47,14 @@ export async function openRecording(
     },
   });
   return { recording, complaints, progress };
+}
+
+/**
+ * Opens the symbols that the flags name, as `symbolsOf` does. Its module is loaded if symbols are
+ * needed, because it makes startup slower.
+ */
+export function symbolsLater(flags: SymbolFlags, file: string): OpenSymbols {
+  return async (wanted) => (await import("./symbol_flags.ts")).symbolsOf(flags, file)(wanted);
 }
 
 /** The title of a recording: its file name without directories. */

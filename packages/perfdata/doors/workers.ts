@@ -19,4 +19,5 @@ export {
   type LineAbout,
   lineWorkers,
   recordsThread,
+  textThreads,
 } from "../workers/threads.ts";

@@ -1,7 +1,8 @@
 // Uses Deno's workers. No other module of this package imports it.
-import type { Workers, WorkerThread } from "@perfdata/session";
+import { textJobs, type Workers, type WorkerThread } from "@perfdata/session";
 import type { CollectAbout } from "./collect_service.ts";
 import type { LineAbout } from "./line_worker.ts";
+import type { ShareText } from "../text/text_host.ts";
 
 export type { CollectAbout, LineAbout };
 
@@ -82,6 +83,17 @@ export async function branchWorkers(path: string, jobs: number): Promise<Workers
     start: () => new Worker(new URL("./branch_worker.ts", import.meta.url), { type: "module" }),
   };
 }
+
+/**
+ * Starts the threads for text of a recording: see `OpenOptions.textThreads`.
+ *
+ * @param jobs Number of threads, including this one; by default according to the size of the file.
+ */
+export function textThreads(jobs?: number): ShareText {
+  return (text, reader) => ({ jobs: textJobs(jobs, reader), start: STARTS[text] });
+}
+
+const STARTS = { dump: dumpThread, records: recordsThread } as const;
 
 /** Starts a thread for `dumpFile`. */
 export function dumpThread(): WorkerThread {
