@@ -8,7 +8,7 @@ import {
 import type { Selection } from "../data/selection.ts";
 import type { Marks } from "../data/marks.ts";
 import type { Switched } from "../data/switched.ts";
-import { byteAt } from "@perfdata/format/bytes";
+import { byteAt, joinBytes } from "@perfdata/format/bytes";
 import type { CodeAnswer, CodeService, SourcePart } from "../recording/code_service.ts";
 import type { ReportCode } from "../recording/report_code.ts";
 import type { PtFacts, PtInsns, PtPart, PtQuery } from "../recording/pt_service.ts";
@@ -157,7 +157,7 @@ export function serverSource(
         progress(value);
       }
     }
-    return unpack<ViewProfile>(joined(chunks));
+    return unpack<ViewProfile>(joinBytes(chunks));
   };
   return {
     head: () => ask("head"),
@@ -205,7 +205,7 @@ async function* frames(
     parts.push(value);
     length += value.length;
     if (length < wanted) continue;
-    let rest = joined(parts);
+    let rest = joinBytes(parts);
     while (rest.length >= 5) {
       wanted = 5 + new DataView(rest.buffer, rest.byteOffset).getUint32(1, true);
       if (rest.length < wanted) break;
@@ -217,14 +217,4 @@ async function* frames(
     length = rest.length;
   }
   if (length > 0) throw new Error("the server ended before all was sent");
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

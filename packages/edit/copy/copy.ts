@@ -10,7 +10,7 @@ import {
   u64,
   type WriterFeature,
 } from "@perfdata/format/records";
-import { type Diagnostics, PerfDataError } from "@perfdata/format/bytes";
+import { type Diagnostics, joinBytes, PerfDataError } from "@perfdata/format/bytes";
 import {
   featureName,
   HEADER_BUILD_ID,
@@ -189,7 +189,7 @@ class Copy {
     if (!reader.isPipe && reader.fileSize === undefined) await this.#fileFeatures();
     await this.#pipeFeatures();
     if (this.#buildIds.length > 0) {
-      await this.#oneFeature(HEADER_BUILD_ID, concat(this.#buildIds));
+      await this.#oneFeature(HEADER_BUILD_ID, joinBytes(this.#buildIds));
     }
     await output.features(this.#edit.newFeatures?.() ?? []);
     await output.end();
@@ -414,14 +414,4 @@ class Copy {
 function changesNothing(edit: Edit): boolean {
   const { head, record, part, before, after, feature, newFeatures } = edit;
   return [head, record, part, before, after, feature, newFeatures].every((f) => f === undefined);
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -1,3 +1,4 @@
+import { joinBytes } from "@perfdata/format/bytes";
 import {
   KERNEL_RECORDS,
   type PerfDataReader,
@@ -309,13 +310,7 @@ export class InjectJit implements Edit {
         },
       }, { littleEndian, event: this.#event })
     );
-    const bytes = new Uint8Array(records.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const record of records) {
-      bytes.set(record, at);
-      at += record.length;
-    }
-    return bytes;
+    return joinBytes(records);
   }
 
   /** Removes the table of build ids and keeps it. */

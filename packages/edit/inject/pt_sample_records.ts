@@ -29,7 +29,7 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/constants";
-import { floatAt, intAt, PerfDataError } from "@perfdata/format/bytes";
+import { floatAt, intAt, joinBytes, PerfDataError } from "@perfdata/format/bytes";
 import {
   BRANCH_WORDS,
   CHAIN_WORDS,
@@ -183,13 +183,7 @@ export class PtSampleRecords implements Edit {
       const record = { type: 78, name: "EVENT_UPDATE", misc: 0, body } as const;
       return codec.encode(record, { littleEndian: this.#littleEndian }).slice();
     });
-    const whole = new Uint8Array(records.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const record of records) {
-      whole.set(record, at);
-      at += record.length;
-    }
-    return whole;
+    return joinBytes(records);
   }
 
   /** Drops the trace and its description, and FINISHED_ROUND records: the samples come later. */

@@ -8,7 +8,7 @@ import {
   RecordCodec,
   SampleFields,
 } from "@perfdata/format/records";
-import { numberAt, PerfDataError } from "@perfdata/format/bytes";
+import { joinBytes, numberAt, PerfDataError } from "@perfdata/format/bytes";
 import {
   HEADER_CPUID,
   PERF_RECORD_AUXTRACE,
@@ -287,7 +287,7 @@ export class SpeSamples implements Edit {
         block.push(sample);
         size += sample.length;
         if (size < BLOCK) continue;
-        yield joined(block, size);
+        yield joinBytes(block);
         [block, size] = [[], 0];
       }
       input.copyWithin(0, at, length);
@@ -295,7 +295,7 @@ export class SpeSamples implements Edit {
       length -= at;
       if (length === input.length) input = new Uint8Array(2 * length);
     }
-    if (size > 0) yield joined(block, size);
+    if (size > 0) yield joinBytes(block);
   }
 
   #addPacket(record: SpeRecord, { kind, index, hi, lo }: SpePacket): boolean {
@@ -405,14 +405,4 @@ export class SpeSamples implements Edit {
     const time = time_zero + (cycles >> time_shift) * time_mult + (part * time_mult >> time_shift);
     return BigInt.asUintN(64, time);
   }
-}
-
-function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
-  const all = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

@@ -1,4 +1,4 @@
-import { byteAt } from "@perfdata/format/bytes";
+import { byteAt, joinBytes } from "@perfdata/format/bytes";
 
 const encoder = new TextEncoder();
 
@@ -95,9 +95,7 @@ export class TextSearch {
   take(bytes: Uint8Array): void {
     if (this.#longest === 0) return;
     const kept = this.#rest.length;
-    const all = new Uint8Array(kept + bytes.length);
-    all.set(this.#rest);
-    all.set(bytes, kept);
+    const all = joinBytes([this.#rest, bytes]);
     const first = this.#first;
     for (let at = 0; at + HEAD <= all.length; at++) {
       if (first[byteAt(all, at)] === 0) continue;

@@ -1,4 +1,4 @@
-import { floatAt } from "@perfdata/format/bytes";
+import { floatAt, joinBytes } from "@perfdata/format/bytes";
 import { MessageBytes } from "../formats/message_bytes.ts";
 import {
   discriminatorOf,
@@ -78,7 +78,7 @@ export function* autofdoBinary(
   const table = section();
   bytes.number(order.length);
   const texts = new TextEncoder().encode(order.map((name) => `${profile.names[name]}\0`).join(""));
-  const names = joined([section(), texts]);
+  const names = joinBytes([section(), texts]);
   bytes.number(0);
   const noContexts = section();
   const isUnique = order.some((name) => profile.names[name]?.includes(".__uniq."));
@@ -87,7 +87,7 @@ export function* autofdoBinary(
     ["names", names, isUnique ? UNIQUE_NAMES : 0],
     ["contexts", noContexts, 0],
     ["offsets", table, 0],
-    ["functions", joined(parts), 0],
+    ["functions", joinBytes(parts), 0],
     ["symbols", new Uint8Array(0), 0],
     ["metadata", new Uint8Array(0), 0],
   ];
@@ -200,14 +200,4 @@ function writeSummary(bytes: MessageBytes, { functions }: SampleProfile): void {
     bytes.number(least);
     bytes.number(seen);
   }
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

@@ -17,3 +17,14 @@ export function enlarge<
   larger.set(array);
   return larger;
 }
+
+/** Returns a copy of byte arrays, one after the other. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

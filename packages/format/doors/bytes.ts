@@ -5,7 +5,7 @@
  * @module
  */
 export { byteAt, floatAt, intAt, numberAt, shortAt, uintAt } from "../columns/elements.ts";
-export { enlarge } from "../columns/enlarge.ts";
+export { enlarge, joinBytes } from "../columns/enlarge.ts";
 export {
   type Diagnostics,
   type ErrorPlace,

@@ -1,3 +1,4 @@
+import { joinBytes } from "../columns/enlarge.ts";
 import { perfEventAttr } from "../header/attr.ts";
 import { RecordBatch } from "./batch.ts";
 import { type Diagnostics, type ErrorPlace, PerfDataError } from "../error.ts";
@@ -464,7 +465,7 @@ export class PerfDataReader {
             );
           }
           if (record !== undefined && rest !== undefined) {
-            yield* inflater.inflate(joined(record, rest), offset);
+            yield* inflater.inflate(joinBytes([record, rest]), offset);
           }
         } else {
           yield batch;
@@ -596,13 +597,6 @@ export class PerfDataReader {
     };
     await this.#readFeatureTable(header);
   }
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const all = new Uint8Array(a.length + b.length);
-  all.set(a);
-  all.set(b, a.length);
-  return all;
 }
 
 function emptyStats(): ReaderStats {

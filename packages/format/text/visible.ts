@@ -1,3 +1,4 @@
+import { joinBytes } from "../columns/enlarge.ts";
 import { decodeText, encodeText } from "./text.ts";
 
 /**
@@ -57,9 +58,7 @@ export class VisibleText {
   /** Adds a piece of UTF-8; returns the text that is complete so far. */
   take(bytes: Uint8Array): Uint8Array {
     if (this.#held.length === 0 && isPlain(bytes)) return bytes;
-    const all = new Uint8Array(this.#held.length + bytes.length);
-    all.set(this.#held);
-    all.set(bytes, this.#held.length);
+    const all = joinBytes([this.#held, bytes]);
     const end = all.length - unfinished(all);
     this.#held = all.slice(end);
     return shown(all.subarray(0, end));

@@ -1,4 +1,4 @@
-import { type ByteSource, ForwardReader, PerfDataError } from "@perfdata/format/bytes";
+import { type ByteSource, ForwardReader, joinBytes, PerfDataError } from "@perfdata/format/bytes";
 
 /** Maximum bytes of an input that is held in memory, which is V8's limit of a text. */
 const MOST_BYTES = 2 ** 29 - 25;
@@ -24,11 +24,5 @@ export async function wholeInput(
       throw new PerfDataError(`larger than ${MOST_BYTES} bytes, which is all that can be imported`);
     }
   }
-  const whole = new Uint8Array(reader.position);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
+  return joinBytes(pieces);
 }

@@ -55,46 +55,15 @@ export interface ObjectSymbols {
   close(): void;
 }
 
-/** Addresses that are looked up in one turn of the event loop. */
-const LOOK_UPS_A_TURN = 1024;
-
-/** An object's symbols in files. */
-export class FileSymbols implements ObjectSymbols {
+/** The part of symbols that depends only on the files that were opened for them. */
+abstract class OpenedSymbols {
   /** The object with these symbols. */
   readonly object: SymbolObject;
-  readonly bundled: boolean = false;
   readonly #opened: OpenedFiles;
-  readonly #lookup: Lookup;
-  readonly #turn: ResolverOptions["turn"];
 
-  /**
-   * Symbols of a lookup.
-   *
-   * @param opened the files that it reads
-   * @param turn called between parts of a long look-up
-   */
-  constructor(
-    object: SymbolObject,
-    lookup: Lookup,
-    opened: OpenedFiles,
-    turn?: ResolverOptions["turn"],
-  ) {
+  constructor(object: SymbolObject, opened: OpenedFiles) {
     this.object = object;
-    this.#lookup = lookup;
     this.#opened = opened;
-    this.#turn = turn;
-  }
-
-  get origin(): string | undefined {
-    return this.#lookup.origin;
-  }
-
-  get verified(): boolean {
-    return this.#lookup.verified;
-  }
-
-  get segments(): readonly LoadSegment[] {
-    return this.#lookup.segments ?? [];
   }
 
   get refused(): readonly RefusedFile[] {
@@ -111,6 +80,49 @@ export class FileSymbols implements ObjectSymbols {
 
   get faultCount(): number {
     return this.#opened.faultCount;
+  }
+
+  close(): void {
+    this.#opened.close();
+  }
+}
+
+/** Addresses that are looked up in one turn of the event loop. */
+const LOOK_UPS_A_TURN = 1024;
+
+/** An object's symbols in files. */
+export class FileSymbols extends OpenedSymbols implements ObjectSymbols {
+  readonly bundled: boolean = false;
+  readonly #lookup: Lookup;
+  readonly #turn: ResolverOptions["turn"];
+
+  /**
+   * Symbols of a lookup.
+   *
+   * @param opened the files that it reads
+   * @param turn called between parts of a long look-up
+   */
+  constructor(
+    object: SymbolObject,
+    lookup: Lookup,
+    opened: OpenedFiles,
+    turn?: ResolverOptions["turn"],
+  ) {
+    super(object, opened);
+    this.#lookup = lookup;
+    this.#turn = turn;
+  }
+
+  get origin(): string | undefined {
+    return this.#lookup.origin;
+  }
+
+  get verified(): boolean {
+    return this.#lookup.verified;
+  }
+
+  get segments(): readonly LoadSegment[] {
+    return this.#lookup.segments ?? [];
   }
 
   data(): Promise<ObjectData | undefined> {
@@ -131,10 +143,6 @@ export class FileSymbols implements ObjectSymbols {
       ) found.push(resolution);
     }
     return found;
-  }
-
-  close(): void {
-    this.#opened.close();
   }
 }
 
@@ -160,12 +168,9 @@ export function bundledResolution(
  * An object's symbols in a bundle. Files are opened only if the bundle lacks an address, which is
  * rare.
  */
-export class BundledSymbols implements ObjectSymbols {
-  /** The object with these symbols. */
-  readonly object: SymbolObject;
+export class BundledSymbols extends OpenedSymbols implements ObjectSymbols {
   readonly #bundled: BundleObject;
   readonly #context: ResolverContext;
-  readonly #opened: OpenedFiles;
   readonly #inFiles: () => Promise<Lookup>;
   #lookup: Lookup | undefined;
 
@@ -181,10 +186,9 @@ export class BundledSymbols implements ObjectSymbols {
     opened: OpenedFiles,
     inFiles: () => Promise<Lookup>,
   ) {
-    this.object = object;
+    super(object, opened);
     this.#bundled = bundled;
     this.#context = context;
-    this.#opened = opened;
     this.#inFiles = inFiles;
   }
 
@@ -204,22 +208,6 @@ export class BundledSymbols implements ObjectSymbols {
 
   get segments(): readonly LoadSegment[] {
     return this.#lookup?.segments ?? this.#bundled.info.segments ?? [];
-  }
-
-  get refused(): readonly RefusedFile[] {
-    return this.#opened.refused;
-  }
-
-  get looked(): readonly string[] {
-    return [...this.#opened.looked];
-  }
-
-  get faults(): readonly SymbolsError[] {
-    return this.#opened.faults;
-  }
-
-  get faultCount(): number {
-    return this.#opened.faultCount;
   }
 
   async data(): Promise<ObjectData | undefined> {
@@ -251,9 +239,5 @@ export class BundledSymbols implements ObjectSymbols {
       }
     });
     return found;
-  }
-
-  close(): void {
-    this.#opened.close();
   }
 }
