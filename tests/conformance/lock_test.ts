@@ -255,3 +255,22 @@ Deno.test("lock: waits of alternating threads are those that were laid out", asy
     assertEquals([none.code, none.out], [1, ""]);
   });
 });
+
+Deno.test("lock: a wait whose records come after later ones counts", async () => {
+  const at = (ns: number, tid: number) => ({ time: T0 + BigInt(ns), tid });
+  const recording = await schedulerRecording([
+    { ...at(1000, 72), waits: [LOCK_A, SPINS] },
+    { ...at(1010, 72), got: LOCK_A, endsRound: true },
+    { ...at(2000, 72), waits: [LOCK_A, SPINS] },
+    // What precedes this round is delivered now.
+    { ...at(2010, 72), got: LOCK_A, endsRound: true },
+    { ...at(500, 71), waits: [LOCK_B, SPINS] },
+    { ...at(600, 71), got: LOCK_B, endsRound: true },
+  ], { events: ["begin", "end"] });
+  const { out } = await tool("lock", ["--json", "--threads", "-"], { input: recording });
+  const rows = out.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals(
+    rows.map(({ tid, contended, ended, total }) => [tid, contended, ended, total]),
+    [[71, 1, 1, 100], [72, 2, 2, 20]],
+  );
+});

@@ -183,7 +183,9 @@ class ThreadSums extends Sums {
 }
 
 interface Waiting {
-  /** Start of the wait in ns; -1 if the thread does not wait. */
+  /** Whether the thread waits now. */
+  isOpen: boolean;
+  /** Start of the wait in ns; negative if the record comes late, after later ones. */
   since: number;
   caller: CallerSums;
 }
@@ -274,7 +276,7 @@ export class LockContention implements Consumer {
     const locks = this.#locks;
     const lock = locks.node(locks.node(locks.node(-1, tid), hi), lo);
     const waiting = this.#waiting[lock];
-    if (waiting !== undefined && waiting.since >= 0) return;
+    if (waiting?.isOpen === true) return;
     const stack = intAt(run.stack, i);
     const key = stack * 256 + (flags & 0xff);
     let caller = this.#callers.get(key);
@@ -284,8 +286,9 @@ export class LockContention implements Consumer {
     this.#threads.set(tid, thread);
     thread.contended++;
     thread.comm = intAt(run.comm, i);
-    if (waiting === undefined) this.#waiting[lock] = { since: time, caller };
+    if (waiting === undefined) this.#waiting[lock] = { isOpen: true, since: time, caller };
     else {
+      waiting.isOpen = true;
       waiting.since = time;
       waiting.caller = caller;
     }
@@ -295,12 +298,12 @@ export class LockContention implements Consumer {
     const tid = intAt(run.tid, i);
     const locks = this.#locks;
     const waiting = this.#waiting[locks.node(locks.node(locks.node(-1, tid), hi), lo)];
-    if (waiting === undefined || waiting.since < 0) {
+    if (waiting?.isOpen !== true) {
       this.unbegun++;
       return;
     }
     const wait = Math.max(0, time - waiting.since);
-    waiting.since = -1;
+    waiting.isOpen = false;
     waiting.caller.end(wait);
     this.#threads.get(tid)?.end(wait);
   }

@@ -8,6 +8,7 @@ import {
   HEADER_TRACING_DATA,
   PERF_CONTEXT_KERNEL,
   PERF_CONTEXT_USER,
+  PERF_RECORD_FINISHED_ROUND,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -39,6 +40,8 @@ export interface Happening {
   readonly got?: bigint;
   /** Number of lost records. */
   readonly lost?: bigint;
+  /** Whether a round (FINISHED_ROUND) ends after the event. */
+  readonly endsRound?: boolean;
   /** A sample of the clock. */
   readonly clock?: bigint;
   /** A sample of a counter. */
@@ -254,6 +257,7 @@ export async function schedulerRecording(
       const words = [text.getBigUint64(0, true), text.getBigUint64(8, true)];
       await writer.write(other(3, 0, [BigInt(tid) << 32n | BigInt(tid), ...words]));
     }
+    if (what.endsRound === true) await writer.write(record(PERF_RECORD_FINISHED_ROUND, 0, []));
   }
   const value = {
     version: "0.5",
