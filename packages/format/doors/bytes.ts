@@ -6,6 +6,7 @@
  */
 export { byteAt, floatAt, intAt, numberAt, shortAt, uintAt } from "../columns/elements.ts";
 export { enlarge, joinBytes } from "../columns/enlarge.ts";
+export { partitionPoint } from "../columns/partition_point.ts";
 export {
   type Diagnostics,
   type ErrorPlace,

@@ -1,3 +1,5 @@
+import { partitionPoint } from "@perfdata/format/bytes";
+
 /**
  * A range of code at its address, for example a mapped segment of an ELF file.
  *
@@ -61,15 +63,11 @@ export function fixedSpace(ranges: readonly CodeRange[]): CodeSpace {
   const sorted = [...ranges].sort((a, b) => compareAddress(a.low, a.high, b.low, b.high));
   return {
     find(low, high) {
-      let from = 0;
-      let to = sorted.length;
-      while (from < to) {
-        const middle = (from + to) >> 1;
-        const range = sorted[middle] as CodeRange;
-        if (compareAddress(range.low, range.high, low, high) <= 0) from = middle + 1;
-        else to = middle;
-      }
-      const range = sorted[from - 1];
+      const after = partitionPoint(0, sorted.length, (i) => {
+        const range = sorted[i] as CodeRange;
+        return compareAddress(range.low, range.high, low, high) <= 0;
+      });
+      const range = sorted[after - 1];
       return range !== undefined && offsetIn(range, low, high) >= 0 ? range : undefined;
     },
   };

@@ -1,4 +1,5 @@
 // Uses Deno's file API: the copying that each thread does (see aux_file_copy.ts).
+import { partitionPoint } from "@perfdata/format/bytes";
 import { type FileSource, fileSource, OutputError, writeAllSync } from "@perfdata/format/files";
 
 /**
@@ -99,11 +100,5 @@ function copyShare(
 
 /** The first piece that ends after `at`. */
 function pieceOf(ends: Float64Array, at: number): number {
-  let low = 0, high = ends.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ends[middle] as number > at) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return partitionPoint(0, ends.length, (i) => (ends[i] as number) <= at);
 }

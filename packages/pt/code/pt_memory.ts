@@ -1,3 +1,5 @@
+import { partitionPoint } from "@perfdata/format/bytes";
+
 import { type CodeRange, compareAddress } from "@perfdata/intel-pt";
 import { addressFromHalves, type BinarySource } from "@perfdata/symbols/resolver";
 import {
@@ -108,15 +110,12 @@ export class CodeMemory {
   }
 
   #find(low: number, high: number): PlacedImage | undefined {
-    let from = 0;
-    let to = this.#images.length;
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const placed = this.#images[middle] as PlacedImage;
-      if (compareAddress(placed.low, placed.high, low, high) <= 0) from = middle + 1;
-      else to = middle;
-    }
-    const found = this.#images[from - 1];
+    const images = this.#images;
+    const after = partitionPoint(0, images.length, (i) => {
+      const placed = images[i] as PlacedImage;
+      return compareAddress(placed.low, placed.high, low, high) <= 0;
+    });
+    const found = images[after - 1];
     if (found === undefined) return undefined;
     // Kernel addresses are negative: they are sorted after all others, and their distance from an
     // image before is negative.
@@ -125,14 +124,7 @@ export class CodeMemory {
   }
 
   #pokesUntil(time: number): number {
-    let from = 0;
-    let to = this.#pokes.length;
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if ((this.#pokes[middle]?.time ?? 0) <= time) from = middle + 1;
-      else to = middle;
-    }
-    return from;
+    return partitionPoint(0, this.#pokes.length, (i) => (this.#pokes[i]?.time ?? 0) <= time);
   }
 }
 

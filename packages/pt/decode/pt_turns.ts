@@ -1,4 +1,4 @@
-import { floatAt, intAt, type RandomAccessSource } from "@perfdata/format/bytes";
+import { floatAt, intAt, partitionPoint, type RandomAccessSource } from "@perfdata/format/bytes";
 import { type ClockRatios, FlowDecoder, FlowEvent, FlowStatus } from "@perfdata/intel-pt";
 import type { AuxStream, AuxTrace } from "@perfdata/session/auxtrace";
 import type { PtSideband, Switches } from "../code/pt_sideband.ts";
@@ -477,12 +477,5 @@ function isSame({ low, high }: Address, { low: otherLow, high: otherHigh }: Addr
 
 /** Index of the first time after a time. */
 function firstAfter(times: Float64Array, count: number, time: number): number {
-  let from = 0;
-  let to = count;
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (floatAt(times, middle) <= time) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return partitionPoint(0, count, (i) => floatAt(times, i) <= time);
 }

@@ -1,4 +1,4 @@
-import { shortAt } from "@perfdata/format/bytes";
+import { partitionPoint, shortAt } from "@perfdata/format/bytes";
 import type {
   DataType,
   FunctionData,
@@ -128,13 +128,7 @@ export class RegisterTypes {
 
   /** The first instruction from an address on. */
   #firstFrom(address: number): number {
-    let low = 0, high = this.#insns.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#address(middle) < address) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return partitionPoint(0, this.#insns.length, (i) => this.#address(i) < address);
   }
 
   #follow(): void {

@@ -1,4 +1,4 @@
-import { enlarge } from "@perfdata/format/bytes";
+import { enlarge, partitionPoint } from "@perfdata/format/bytes";
 
 /** Rounds in the form for another thread: the latest time before the end of each. */
 export interface RoundsPart {
@@ -103,14 +103,8 @@ export class Rounds {
     let flush = this.#last;
     if (!this.#isUpTo(flush, hi, lo) || (flush > 1 && this.#isUpTo(flush - 1, hi, lo))) {
       // Binary search for the first flush that delivers the time.
-      let from = 1;
-      let to = this.count + 1;
-      while (from < to) {
-        const middle = (from + to) >> 1;
-        if (this.#isUpTo(middle, hi, lo)) to = middle;
-        else from = middle + 1;
-      }
-      this.#last = flush = from;
+      flush = partitionPoint(1, this.count + 1, (i) => !this.#isUpTo(i, hi, lo));
+      this.#last = flush;
     }
     return flush > round ? flush : round + 1;
   }

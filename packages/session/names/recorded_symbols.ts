@@ -1,5 +1,5 @@
 import { decodeFeature, type Feature } from "@perfdata/format/features";
-import type { Diagnostics } from "@perfdata/format/bytes";
+import { type Diagnostics, partitionPoint } from "@perfdata/format/bytes";
 import type { SymbolInfo } from "@perfdata/symbols";
 import { addressFromBigInt, mapKind, type SymbolObject } from "@perfdata/symbols/resolver";
 
@@ -44,13 +44,9 @@ class RecordedSymbols {
   }
 
   find(address: number): SymbolInfo | undefined {
-    let low = 0, high = this.#symbols.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#symbols[middle] as SymbolInfo).start <= address) low = middle + 1;
-      else high = middle;
-    }
-    const symbol = this.#symbols[low - 1];
+    const all = this.#symbols;
+    const isBefore = (i: number) => (all[i] as SymbolInfo).start <= address;
+    const symbol = all[partitionPoint(0, all.length, isBefore) - 1];
     return symbol !== undefined && address < symbol.end ? symbol : undefined;
   }
 }

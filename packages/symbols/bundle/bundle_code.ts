@@ -1,3 +1,5 @@
+import { partitionPoint } from "@perfdata/format/bytes";
+
 import type { BinarySource } from "../files/binary_source.ts";
 import { BundleError, HEADER } from "./bundle_format.ts";
 import { SymbolsError } from "../errors.ts";
@@ -127,14 +129,9 @@ export function partsSource({ size, parts }: BundledFile): BinarySource {
   return {
     size,
     read(offset: number, length: number): Uint8Array {
-      let from = 0;
-      let to = parts.length;
-      while (from < to) {
-        const middle = (from + to) >> 1;
-        if ((parts[middle]?.offset ?? 0) <= offset) from = middle + 1;
-        else to = middle;
-      }
-      const part = parts[from - 1];
+      const part = parts[
+        partitionPoint(0, parts.length, (i) => (parts[i]?.offset ?? 0) <= offset) - 1
+      ];
       if (part === undefined || offset + length > part.offset + part.bytes.length) {
         throw new SymbolsError(offset, `the bundle does not have ${length} bytes at ${offset}`);
       }

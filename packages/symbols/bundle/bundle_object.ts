@@ -1,4 +1,4 @@
-import { floatAt, uintAt } from "@perfdata/format/bytes";
+import { floatAt, partitionPoint, uintAt } from "@perfdata/format/bytes";
 import type { Address } from "../resolver/address.ts";
 import type { BundleTables } from "./bundle_tables.ts";
 import type { BundleObjectInfo, BundleUnwinding } from "./bundle_writer.ts";
@@ -49,14 +49,8 @@ export class BundleObject {
   /** The entry for an address; `undefined` if the bundle was not made for this address. */
   find(address: Address): BundleEntry | undefined {
     const { rangeStart, rangeSize } = this.#tables;
-    let low = this.#first;
-    let high = low + this.size;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (floatAt(rangeStart, middle) <= address) low = middle + 1;
-      else high = middle;
-    }
-    const range = low - 1;
+    const isBefore = (range: number) => floatAt(rangeStart, range) <= address;
+    const range = partitionPoint(this.#first, this.#first + this.size, isBefore) - 1;
     if (range < this.#first) return undefined;
     const end = floatAt(rangeStart, range) + uintAt(rangeSize, range);
     return address < end ? this.#tables.entry(range) : undefined;

@@ -1,3 +1,5 @@
+import { partitionPoint } from "@perfdata/format/bytes";
+
 import { Cursor } from "../dwarf/bytes.ts";
 import { SymbolsError } from "../errors.ts";
 import { RULE } from "./cfi_constants.ts";
@@ -67,13 +69,8 @@ export class ExidxTable implements CfiSource {
   }
 
   #search(address: number): number {
-    let low = 0, high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#prel31(middle * 8) <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    const isBefore = (entry: number) => this.#prel31(entry * 8) <= address;
+    return partitionPoint(0, this.#entries.length, isBefore) - 1;
   }
 
   /** Decodes a prel31 word: an address relative to the word itself, in 31 bits. */

@@ -1,3 +1,5 @@
+import { partitionPoint } from "@perfdata/format/bytes";
+
 import type { Address } from "../resolver/address.ts";
 import type { JitCodeUnwindingInfo, JitLine, JitRecord } from "./jitdump.ts";
 
@@ -118,27 +120,15 @@ export class JitSymbols {
   /** The codes at an address, oldest first. */
   #codesAt(address: Address): readonly JitCode[] {
     const boundaries = this.#boundaries;
-    let low = 0;
-    let high = boundaries.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((boundaries[middle] ?? 0) <= address) low = middle + 1;
-      else high = middle;
-    }
-    return this.#versions[low - 1] ?? NO_CODE;
+    const after = partitionPoint(0, boundaries.length, (i) => (boundaries[i] ?? 0) <= address);
+    return this.#versions[after - 1] ?? NO_CODE;
   }
 
   /** The source line of an address in `code`; `undefined` if the compiler wrote none. */
   line(code: JitCode, address: Address): JitLine | undefined {
     const wanted = address - code.start + code.compiledAt;
-    let low = 0;
-    let high = code.lines.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((code.lines[middle]?.address ?? 0) <= wanted) low = middle + 1;
-      else high = middle;
-    }
-    return code.lines[low - 1];
+    const { lines } = code;
+    return lines[partitionPoint(0, lines.length, (i) => (lines[i]?.address ?? 0) <= wanted) - 1];
   }
 }
 
@@ -203,16 +193,8 @@ function cut(
   const versions: (readonly JitCode[])[] = [];
   /** Sorted ranks of the codes that cover the current address. */
   const active: number[] = [];
-  const place = (wanted: number): number => {
-    let low = 0;
-    let high = active.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((active[middle] ?? 0) < wanted) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
+  const place = (wanted: number): number =>
+    partitionPoint(0, active.length, (i) => (active[i] ?? 0) < wanted);
   let s = 0;
   let e = 0;
   while (s < starts.length || e < ends.length) {

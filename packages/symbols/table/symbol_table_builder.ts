@@ -1,3 +1,5 @@
+import { partitionPoint } from "@perfdata/format/bytes";
+
 import type { Address } from "../resolver/address.ts";
 import { STB, STT } from "../elf/elf_constants.ts";
 import { type Columns, copyColumns, keepRows, makeColumns, nameOf } from "./symbol_columns.ts";
@@ -167,15 +169,9 @@ export class SymbolTableBuilder {
     const { start } = this.#columns;
     const late = Array.from({ length: this.#count - from }, (_, i) => from + i)
       .sort((a, b) => (start[a] ?? 0) - (start[b] ?? 0) || a - b);
-    const places = late.map((row) => {
-      let low = 0, high = from;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if ((start[middle] ?? 0) <= (start[row] ?? 0)) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    });
+    const places = late.map((row) =>
+      partitionPoint(0, from, (i) => (start[i] ?? 0) <= (start[row] ?? 0))
+    );
     for (const column of Object.values(this.#columns) as Columns[keyof Columns][]) {
       const values = late.map((row) => column[row] ?? 0);
       let end = from;

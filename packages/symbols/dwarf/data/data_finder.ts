@@ -1,4 +1,4 @@
-import { numberAt } from "@perfdata/format/bytes";
+import { numberAt, partitionPoint } from "@perfdata/format/bytes";
 import { DW_AT, DW_TAG } from "../dwarf_constants.ts";
 import { DwarfError } from "../dwarf_error.ts";
 import type { DwarfFile } from "../dwarf_file.ts";
@@ -102,13 +102,8 @@ export class DataFinder implements VariableFinder {
 
   globalAt(address: number): GlobalVariable | undefined {
     const all = this.#globals ??= this.#readGlobals();
-    let low = 0, high = all.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((all[middle] as GlobalVariable).address <= address) low = middle + 1;
-      else high = middle;
-    }
-    const found = all[low - 1];
+    const isBefore = (i: number) => (all[i] as GlobalVariable).address <= address;
+    const found = all[partitionPoint(0, all.length, isBefore) - 1];
     return found !== undefined && address < found.address + found.type.size ? found : undefined;
   }
 
@@ -263,13 +258,8 @@ export class DataFinder implements VariableFinder {
 }
 
 function pieceAt({ pieces }: UnitData, address: number): UnitData["pieces"][number] | undefined {
-  let low = 0, high = pieces.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((pieces[middle] as UnitData["pieces"][number]).low <= address) low = middle + 1;
-    else high = middle;
-  }
-  const found = pieces[low - 1];
+  const isBefore = (i: number) => (pieces[i] as UnitData["pieces"][number]).low <= address;
+  const found = pieces[partitionPoint(0, pieces.length, isBefore) - 1];
   return found !== undefined && address < found.high ? found : undefined;
 }
 
