@@ -25,15 +25,23 @@ export interface PageReport {
   readonly requests: string[];
 }
 
-let unusable: string | undefined | null = null;
+/** The browser of a test file's tests, or why there is none. */
+let shared: Promise<Browser | string> | undefined;
 
-/** Returns why no page can be opened on this machine; `undefined` if one can. */
+/**
+ * Returns why no page can be opened on this machine; `undefined` if one can. The browser that it
+ * starts opens the pages of all tests of the file, and is closed after them.
+ */
 export async function noBrowser(): Promise<string | undefined> {
-  if (unusable !== null) return unusable;
-  const browser = await launch([]).catch((error: Error) => error);
-  if (browser instanceof Error) return unusable = browser.message;
-  await browser.close();
-  return unusable = undefined;
+  if (shared === undefined) {
+    shared = launch([]).catch((error: Error) => error.message);
+    Deno.test.afterAll(async () => {
+      const browser = await shared;
+      if (typeof browser !== "string") await browser?.close();
+    });
+  }
+  const browser = await shared;
+  return typeof browser === "string" ? browser : undefined;
 }
 
 /** Starts the browser. Throws if there is none, or it does not start. */
@@ -69,8 +77,10 @@ async function launch(more: readonly string[]): Promise<Browser> {
 }
 
 /**
- * Opens a file or an address of this machine in a browser, and closes both after `action`. A file
- * has no network. Call {@link noBrowser} first.
+ * Opens a file or an address of this machine in a browser, and closes it after `action`. A page
+ * shares nothing with those before it but the process. A file has no network.
+ *
+ * Call {@link noBrowser} first; otherwise, or with `args`, the page has a browser of its own.
  */
 export async function withPage<T>(
   path: string,
@@ -82,13 +92,14 @@ export async function withPage<T>(
   } = {},
 ): Promise<T> {
   const isServed = path.startsWith("http://127.0.0.1:");
-  const browser = await launch(options.args ?? []);
+  const common = options.args === undefined ? await shared : undefined;
+  const browser = typeof common === "object" ? common : await launch(options.args ?? []);
+  const context = await browser.newContext({
+    viewport: options.viewport ?? { width: 1200, height: 800 },
+    colorScheme: options.colorScheme ?? "light",
+    offline: !isServed,
+  });
   try {
-    const context = await browser.newContext({
-      viewport: options.viewport ?? { width: 1200, height: 800 },
-      colorScheme: options.colorScheme ?? "light",
-      offline: !isServed,
-    });
     context.setDefaultTimeout(TIMEOUT);
     const page = await context.newPage();
     const report: PageReport = { errors: [], requests: [] };
@@ -106,6 +117,7 @@ export async function withPage<T>(
     await page.goto(isServed ? path : `file://${path}`);
     return await action(page, report);
   } finally {
-    await browser.close();
+    await context.close();
+    if (browser !== common) await browser.close();
   }
 }

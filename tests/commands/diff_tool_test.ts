@@ -9,6 +9,7 @@ import { inFolder, tool } from "../support/tool.ts";
 import { skipped } from "../support/ignored.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
+const BROWSERLESS = await noBrowser();
 /** Rounds of the program: about 0.8 s, 4,000 samples. */
 const ROUNDS = 12_000;
 
@@ -110,8 +111,7 @@ Deno.test("diff: a slower function is the one change, with its size", async (t) 
     assertStringIncludes(Deno.readTextFileSync(picture), `>${name(a)} → ${name(slower)} · `);
     const page = `${folder}/diff.html`;
     assertEquals((await tool("diff", ["-o", page, a, slower])).code, 0);
-    const browserless = await noBrowser();
-    if (browserless !== undefined) return await skipped(t, browserless);
+    if (BROWSERLESS !== undefined) return await skipped(t, BROWSERLESS);
     await withPage(page, async (page, { errors }) => {
       await page.waitForFunction(() =>
         (globalThis as unknown as { perfdata?: { open?: { comparison?: object } } }).perfdata?.open

@@ -19,6 +19,7 @@ import { tool } from "../support/tool.ts";
 import { ignored, notInstalled, skipped } from "../support/ignored.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
+const BROWSERLESS = await noBrowser();
 const INPUTS = [
   `${root}fixtures/recorded/callchain.perf.data`,
   `${root}fixtures/synthesized/pt-cpus.perf.data`,
@@ -559,7 +560,7 @@ Deno.test(
 
       await t.step({
         name: "browser: a page and a worker",
-        ...ignored(await noBrowser()),
+        ...ignored(BROWSERLESS),
         async fn() {
           const files = {
             "page.js": PAGE,
