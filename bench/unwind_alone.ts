@@ -3,21 +3,14 @@
 //
 //   deno run -A bench/unwind_alone.ts FILE
 
-import { PerfDataReader } from "@perfdata/format/records";
-import { collect } from "@perfdata/perfdata/collect";
-import { machineFiles, machinePlaces, pathSource } from "@perfdata/perfdata/files";
+import { open } from "@perfdata/perfdata";
 import { profileColumns, SampleCollector } from "@perfdata/profile";
-import { SymbolResolver } from "@perfdata/symbols";
 
 const [file] = Deno.args;
 if (file === undefined) {
   console.error("unwind_alone: which recording?");
   Deno.exit(2);
 }
-const places = machinePlaces();
-const { engine } = await collect(
-  await PerfDataReader.open(pathSource(file)),
-  new SampleCollector(profileColumns({})),
-  { symbols: ({ recorded: machine }) => new SymbolResolver(machineFiles, { machine, places }) },
-);
+using recording = await open(file);
+const { engine } = await recording.collect(new SampleCollector(profileColumns({})));
 console.log(`${engine.unwound?.all.stacks ?? 0} stacks, ${engine.stacks.count} nodes`);

@@ -105,10 +105,11 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
     : await expanded(path === undefined ? await contentOf(input, signal) : pathSource(path));
   try {
     const { source, kind } = await inputKind(whole);
-    // Read the header now, to report its errors.
     const { turns = new EventLoopTurns(signal) } = options;
     const read = isRandomAccess(source) ? turns.source(source) : source;
-    const reader = kind === undefined
+    // Read the header now, to report its errors. The first method call opens a stream, since only
+    // some have to hold it.
+    const reader = kind === undefined && isRandomAccess(read)
       ? await PerfDataReader.open(read, { diagnostics })
       : undefined;
     const opened = bundle === undefined
@@ -117,7 +118,7 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
     return new Recording({
       source: read,
       // Without diagnostics, the first method call reads the header again and throws its errors.
-      reader: options.diagnostics === undefined && isRandomAccess(read) ? undefined : reader,
+      reader: options.diagnostics === undefined ? undefined : reader,
       imported: kind,
       close: () => whole.close?.(),
       turns,

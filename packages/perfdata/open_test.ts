@@ -274,6 +274,19 @@ Deno.test("ask: times without a CPU are of the chosen thread only", async () => 
   assertEquals((await ofTid(tid + 1)).profile.samples.length, 0);
 });
 
+Deno.test("ask, span: a stream of a file has the times without a CPU and the span of the file", async () => {
+  const bytes = Deno.readFileSync(recorded("switch"));
+  const stream = () => open(streamSource(new Blob([bytes]).stream()), NONE);
+  using file = await open(recorded("switch"), NONE);
+  const { profile } = await file.ask({ weight: "off-cpu" });
+  assert(sumOf(profile) > 0);
+  assertEquals(sumOf((await (await stream()).ask({ weight: "off-cpu" })).profile), sumOf(profile));
+  const seen = await stream();
+  assertEquals(await seen.span(), await file.span());
+  // A stream is held for its span, so that it can be read again.
+  assertEquals(sumOf(await seen.profile()), sumOf(await file.profile()));
+});
+
 Deno.test("ask: without threads, a profile has commands, with the same periods", async () => {
   using recording = await open(recorded(NAME), NONE);
   const { profile } = await recording.ask({ threads: false });
@@ -371,8 +384,11 @@ Deno.test("chosen, span: a stream without a temporary file is refused, and can s
   const source = streamSource(new Blob([Deno.readFileSync(recorded(NAME))]).stream());
   using recording = await open(source, { ...NONE, diagnostics: () => {} });
   await assertRejects(() => recording.chosen({ comm: () => true }), TypeError, "not in a stream");
-  await assertRejects(() => recording.span(), RangeError, "a stream");
   assert((await recording.info()).samples > 0);
+  const pipe = streamSource(new Blob([Deno.readFileSync(recorded("pipe"))]).stream());
+  using piped = await open(pipe, { ...NONE, diagnostics: () => {} });
+  await assertRejects(() => piped.span(), RangeError, "a stream");
+  assert((await piped.info()).samples > 0);
 });
 
 Deno.test("rate: samples of all events are those of info(), and points are of them", async () => {

@@ -31,6 +31,14 @@ export interface SampleReading {
   readonly beside?: (Consumer & Shareable) | undefined;
 }
 
+/** Samples of a recording in a collector, without names. */
+export interface Collected {
+  /** The engine that read the recording. */
+  readonly engine: Engine;
+  /** Returns the resolver that stacks were unwound with, or opens it. */
+  readonly symbols: () => Promise<SymbolResolver>;
+}
+
 /** Contents of a profile: options of {@linkcode Recording.ask}. */
 export interface ProfileQuestion extends ProfileOptions, SampleReading {
   /** Filter; all samples pass by default. */

@@ -13,7 +13,7 @@ import {
   memorySink,
   type TempFile,
 } from "@perfdata/format/bytes";
-import { PerfDataReader, type ReaderOptions } from "@perfdata/format/records";
+import { featuresFirst, PerfDataReader, type ReaderOptions } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
 import type {
   RateOptions,
@@ -22,15 +22,15 @@ import type {
   StatOptions,
   StatReport,
 } from "@perfdata/report/figures";
-import type { Consumer, Engine, EngineOptions, Workers } from "@perfdata/session";
+import type { Consumer, Engine, EngineOptions, Needs, Workers } from "@perfdata/session";
 import type { WriteText } from "@perfdata/session/workers";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
-import type { Collected } from "./collect.ts";
 import { ownProcess } from "./files/node_fs.ts";
 import type { Frame } from "./sample_frames.ts";
 import type { OpenOptions } from "./open.ts";
 import type {
+  Collected,
   ProfileAnswer,
   ProfileQuestion,
   SampleReading,
@@ -187,7 +187,8 @@ export class Recording implements Disposable {
    * missing.
    */
   async stat(options: Omit<StatOptions, "progress"> = {}): Promise<StatReport> {
-    const reader = await this.#open();
+    // The description of the counts.
+    const reader = await this.#open({ features: true });
     const { analyzeStat } = await import("@perfdata/report/figures");
     const report = await analyzeStat(reader, { ...options, ...this.#progressIn(reader) });
     this.#isRead();
@@ -220,16 +221,20 @@ export class Recording implements Disposable {
   }
 
   /**
-   * Times of the first and the last sample, in ns of the recording's clock.
+   * Times of the first and the last sample, in ns of the recording's clock. A stream of a file is held
+   * for this.
    *
-   * @throws {RangeError} If the recording is a stream without {@linkcode OpenOptions.temp}, or has no
-   * times.
+   * @throws {RangeError} If the recording is a pipe of `perf record` without
+   * {@linkcode OpenOptions.temp}, or has no times.
    */
   async span(): Promise<readonly [bigint, bigint]> {
     const { temp } = this.#options;
     if (temp !== undefined && !isRandomAccess(this.#source)) await this.#copyTo(temp);
     const { sampleSpan } = await import("./engine_calls.ts");
-    return await sampleSpan(this.#first ?? await this.#open());
+    const reader = this.#first ?? await this.#open({ features: true });
+    // The span of a pipe is refused before a record is read.
+    if (!isRandomAccess(this.#source)) this.#first = reader;
+    return await sampleSpan(reader);
   }
 
   /**
@@ -359,12 +364,10 @@ export class Recording implements Disposable {
    */
   async ask(question: ProfileQuestion = {}): Promise<ProfileAnswer> {
     const { naming } = this.#options;
-    const reader = await this.#open();
-    const { samplesProfile } = await import("./samples_profile.ts");
-    const host = { ...this.#host(reader), title: this.#name, naming };
-    const answer = await samplesProfile(reader, question, host);
-    this.#isRead();
-    return answer;
+    const { namedProfile, profileCollector } = await import("./samples_profile.ts");
+    const collector = profileCollector(question);
+    const collected = await this.collect(collector, question);
+    return await namedProfile(collector, collected, { title: this.#name, naming });
   }
 
   /**
@@ -387,7 +390,7 @@ export class Recording implements Disposable {
    * ```
    */
   async collect(collector: SampleCollector, reading: SampleReading = {}): Promise<Collected> {
-    const reader = await this.#open();
+    const reader = await this.#open(collector.needs);
     const { collectSamples } = await import("./samples_profile.ts");
     const collected = await collectSamples(reader, collector, reading, this.#host(reader));
     this.#isRead();
@@ -416,7 +419,7 @@ export class Recording implements Disposable {
     consumers: readonly Consumer[],
     options: Pick<EngineOptions, "filter" | "unwind" | "jit" | "stitchLbr"> = {},
   ): Promise<Engine> {
-    const reader = await this.#open();
+    const reader = await this.#open({ features: consumers.some(({ needs }) => needs.features) });
     const { runEngine } = await import("./engine_calls.ts");
     const engine = await runEngine(reader, consumers, {
       ...options,
@@ -653,17 +656,29 @@ export class Recording implements Disposable {
     return { bytes: sink.bytes(), stats };
   }
 
-  async #open(): Promise<PerfDataReader> {
+  /**
+   * Opens the recording from the start. If feature sections are needed before the records, a stream of
+   * a file is held.
+   */
+  async #open({ features = false }: Pick<Needs, "features"> = {}): Promise<PerfDataReader> {
     const { diagnostics, signal } = this.#options;
     signal?.throwIfAborted();
     const first = this.#first;
     this.#first = undefined;
     if (first !== undefined) return first;
+    if (features) await this.#holdFile();
     return await this.#reader(diagnostics === undefined ? {} : { diagnostics });
   }
 
   async #reader(options: ReaderOptions): Promise<PerfDataReader> {
     return await PerfDataReader.open(this.#once(), options);
+  }
+
+  /** Makes a stream of a file seekable. */
+  async #holdFile(): Promise<void> {
+    if (this.#isUsed || isRandomAccess(this.#source)) return;
+    const source = await featuresFirst(this.#source);
+    this.#source = isRandomAccess(source) ? this.#turns.source(source) : source;
   }
 
   /** The bytes, from the start: once if they are a stream. */

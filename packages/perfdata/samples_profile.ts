@@ -6,9 +6,10 @@ import {
   recordedProfile,
   SampleCollector,
 } from "@perfdata/profile";
-import type { EngineOptions } from "@perfdata/session";
-import { collect, type Collected } from "./collect.ts";
+import { type Engine, type EngineOptions, runEngine, SharedConsumers } from "@perfdata/session";
+import type { SymbolResolver } from "@perfdata/symbols";
 import type {
+  Collected,
   OpenSymbols,
   ProfileAnswer,
   ProfileQuestion,
@@ -32,7 +33,10 @@ export interface ProfileHost extends ReadingHost {
   readonly naming?: ProfileNames["progress"];
 }
 
-/** Reads the samples of a recording into a collector, in several threads if there are any. */
+/**
+ * Reads the samples of a recording into a collector, in several threads if there are any. Names are
+ * looked up afterwards.
+ */
 export async function collectSamples(
   reader: PerfDataReader,
   collector: SampleCollector,
@@ -45,22 +49,49 @@ export async function collectSamples(
     isScanned: index !== undefined,
     isShared: beside !== undefined,
   });
-  return await collect(reader, collector, {
-    filter,
+  let opened: SymbolResolver | Promise<SymbolResolver> | undefined;
+  const open = ({ recorded }: Engine) => opened ??= symbols({ machine: recorded, lines });
+  const consumers = beside === undefined
+    ? [collector]
+    : workers === undefined
+    ? [collector, beside]
+    : [new SharedConsumers([collector, beside])];
+  const engine = await runEngine(reader, consumers, {
+    // An off-CPU time has a start and an end, so the collector applies the filter itself.
+    filter: isTimeWeight(collector.weight) ? undefined : filter,
     stitchLbr,
     live,
     index,
-    beside,
     workers,
     progress,
     diagnostics,
-    symbols: ({ recorded }) => symbols({ machine: recorded, lines }),
+    unwind: open,
   });
+  return { engine, symbols: async () => await open(engine) };
+}
+
+/** The collector for the samples of a profile. */
+export function profileCollector(question: ProfileQuestion): SampleCollector {
+  const { lines = true, weight = "period", filter } = question;
+  return new SampleCollector(
+    profileColumns({ ...question, lines, filter: isTimeWeight(weight) ? filter : undefined }),
+  );
+}
+
+/** Names the samples of a {@linkcode profileCollector}. */
+export async function namedProfile(
+  collector: SampleCollector,
+  { engine, symbols }: Collected,
+  { title, naming }: Pick<ProfileHost, "title" | "naming">,
+): Promise<ProfileAnswer> {
+  const resolver = await symbols();
+  const names = { resolver, title, progress: naming };
+  return { ...await recordedProfile(collector, names), engine, resolver, collector };
 }
 
 /**
- * Reads the samples of a recording, and names them: the profile of commands, of the page and of
- * {@linkcode Recording.ask}.
+ * Reads the samples of a recording, and names them: {@linkcode Recording.ask} for a reader, without
+ * the modules of the front door.
  *
  * @example
  * ```ts
@@ -82,18 +113,9 @@ export async function collectSamples(
 export async function samplesProfile(
   reader: PerfDataReader,
   question: ProfileQuestion,
-  { title, naming, ...host }: ProfileHost,
+  host: ProfileHost,
 ): Promise<ProfileAnswer> {
-  const { lines = true, weight = "period", filter } = question;
-  const collector = new SampleCollector(
-    profileColumns({ ...question, lines, filter: isTimeWeight(weight) ? filter : undefined }),
-  );
-  const { engine, symbols } = await collectSamples(reader, collector, question, host);
-  const resolver = await symbols();
-  const { profile, trust } = await recordedProfile(collector, {
-    resolver,
-    title,
-    progress: naming,
-  });
-  return { profile, trust, engine, resolver, collector };
+  const collector = profileCollector(question);
+  const collected = await collectSamples(reader, collector, question, host);
+  return await namedProfile(collector, collected, host);
 }

@@ -91,5 +91,4 @@ export {
   nameNeeds,
   type RowStack,
 } from "./functions/functions.ts";
-export { TraceBranchSamples } from "./functions/trace_branches.ts";
 export { distinct, textRanks, Texts } from "./numbered_texts.ts";

@@ -10,10 +10,15 @@ import {
 import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { functionTable, type SortKey } from "@perfdata/report";
-import { collect } from "@perfdata/perfdata/collect";
 import { collectWorkers, infoCollectWorkers, infoWorkers } from "@perfdata/perfdata/workers";
 import { infoCounter, type RecordingInfo, recordingInfo } from "@perfdata/report/figures";
-import { runEngine, type ThreadMessage, type Workers, type WorkerThread } from "@perfdata/session";
+import {
+  runEngine,
+  SharedConsumers,
+  type ThreadMessage,
+  type Workers,
+  type WorkerThread,
+} from "@perfdata/session";
 import { openResolver } from "@perfdata/symbols/files";
 
 /** Symbols of another kernel than the running one. */
@@ -156,12 +161,12 @@ export async function infoBeside(
   const shared = new Shared(path, await infoCollectWorkers(path, jobs, about));
   const reader = await shared.open();
   const counter = infoCounter(reader);
-  const { engine } = await collect(reader, new SampleCollector(about.collect), {
+  const collector = new SampleCollector(about.collect);
+  const engine = await runEngine(reader, [new SharedConsumers([collector, counter.counts])], {
     diagnostics: () => {},
     blockBytes,
-    symbols: ({ recorded }) => openResolver({ ...about.symbols, machine: recorded }),
+    unwind: ({ recorded }) => openResolver({ ...about.symbols, machine: recorded }),
     workers: shared.workers,
-    beside: counter.counts,
   });
   return jsonOf(await counter.info(engine));
 }

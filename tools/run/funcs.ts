@@ -1,28 +1,22 @@
 // One module, since recordings, tables, profiles of other tools and Intel PT give the same rows.
 /** Runs `funcs`. */
-import { collect } from "@perfdata/perfdata/collect";
 import {
   type Engine,
   noStacksText,
   rulingPeriodText,
-  sampleJobs,
   sharedBuildIdTexts,
   splitEvents,
   unwoundText,
 } from "@perfdata/session";
 import {
-  type CollectOptions,
   DETAIL_SOURCES,
   functionNames,
-  type ImportedKind,
   isTimeWeight,
   type Profile,
   SampleCollector,
   sampledCode,
   trustLines,
 } from "@perfdata/profile";
-import type { ByteSource } from "@perfdata/format/bytes";
-import { PerfDataReader } from "@perfdata/format/records";
 import {
   type FunctionOptions,
   type FunctionTable,
@@ -34,22 +28,20 @@ import {
   aboutAsync,
   complain,
   complainAll,
-  Complaints,
+  type Complaints,
   InputError,
-  Progress,
   UsageError,
   writeOut,
 } from "../shared/cli.ts";
 import { type Flags, hasTransforms, type Question, questionOf } from "../shared/funcs_flags.ts";
 import { choosesSamples, givenFilters, sampleFilter } from "../shared/sample_flags.ts";
-import { resolverOf, symbolOptions } from "../shared/symbol_flags.ts";
+import { resolverOf } from "../shared/symbol_flags.ts";
 import { reportSwitches } from "../shared/weight.ts";
-import { openInput } from "../shared/open_input.ts";
+import { openSamples, type SampleRecording } from "../shared/open_input.ts";
 import { writeTable } from "../shared/styled.ts";
 import { complainRounded } from "../shared/periods.ts";
 import { tableFolders } from "../shared/table_folders.ts";
 import { whyNoAccesses, whyNoSamples, whyNothing } from "../shared/nothing.ts";
-import { parseJobs } from "../shared/record_flags.ts";
 
 export { implied } from "../shared/funcs_flags.ts";
 
@@ -124,7 +116,8 @@ async function print(
 async function ofTrace(question: Question): Promise<number> {
   const { name, sort, inline, limit, flags } = question;
   const { decodeBranches } = await import("../shared/branches_pt.ts");
-  const { FunctionTable, TraceBranchSamples } = await import("@perfdata/report");
+  const { FunctionTable } = await import("@perfdata/report");
+  const { TraceBranchSamples } = await import("@perfdata/report/figures");
   let counts: InstanceType<typeof TraceBranchSamples> | undefined;
   const { trace, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
     const samples = new TraceBranchSamples(names, sampleKeys(sort));
@@ -166,13 +159,12 @@ async function ofTables(question: Question): Promise<number> {
 /** Prints a table of a profile that another tool wrote. */
 async function ofImported(
   question: Question,
-  source: ByteSource,
-  kind: ImportedKind,
+  opened: SampleRecording,
 ): Promise<number> {
-  const { name, sort, flags } = question;
+  const { sort, flags } = question;
   const { importedProfile } = await import("../shared/imported_profile.ts");
-  const how = { timed: sort.includes("cpu"), input: { source, kind } };
-  return await ofProfile(question, await importedProfile("funcs", name, flags, how), "imported");
+  const profile = await importedProfile(flags, { opened, timed: sort.includes("cpu") });
+  return await ofProfile(question, profile, "imported");
 }
 
 /** Prints a table of samples after transforms of their stacks. */
@@ -231,77 +223,29 @@ async function ofProfile(
 }
 
 /** Prints a table of the samples of a recording. */
-async function ofSamples(question: Question, input: ByteSource): Promise<number> {
-  const {
-    name,
-    sort,
-    keys,
-    branches,
-    memory,
-    types,
-    weight,
-    inline,
-    order,
-    parallelism,
-    quantum,
-    flags,
-  } = question;
+async function ofSamples(question: Question, opened: SampleRecording): Promise<number> {
+  const { name, sort, branches, memory, types, weight, inline, order, flags } = question;
   const { on, value } = flags;
+  const { recording, progress, itraced } = opened;
   const isTime = isTimeWeight(weight);
-  const complaints = new Complaints(`funcs: ${name}`);
-  const itraced = value.itrace === undefined
-    ? undefined
-    : await (await import("../shared/itraced.ts")).itraced("funcs", name, {
-      letters: value.itrace,
-      where: value,
-      opened: input,
-    });
-  const opened = itraced?.source ?? input;
-  // The sample format of context switches is in the feature sections at the end of the file.
-  const isParallel = weight === "latency" || parallelism !== undefined ||
-    keys.details?.columns.includes("parallelism") === true;
-  const source = isTime || isParallel
-    ? await (await import("@perfdata/format/records")).featuresFirst(opened)
-    : opened;
-  const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-  const filter = await sampleFilter(flags, reader);
-  const progress = new Progress("funcs", reader.fileSize);
+  const filter = await sampleFilter(flags, recording);
+  const { keys: { details, ...keys }, quantum } = question;
   const lines = inline && (sort.includes("sym") || order !== undefined) ||
     sort.some((key) => key.startsWith("src"));
-  const how: CollectOptions = {
+  const counts = new SampleCollector({
     lines,
     branches,
     memory,
     weight,
-    parallelism,
-    ...(isTime ? { filter } : {}),
-    keys: keys.details === undefined || quantum === undefined
-      ? keys
-      : { ...keys, details: { ...keys.details, quantum } },
+    parallelism: question.parallelism,
+    filter: isTime ? filter : undefined,
+    keys: { ...keys, details: details && { quantum, ...details } },
     stacks: on.children || order !== undefined,
-  };
-  const counts = new SampleCollector(how);
-  const jobs = isTime || isParallel || itraced !== undefined
-    ? 1
-    : await sampleJobs(parseJobs(value.jobs), reader);
-  const workers = jobs === 1
-    ? undefined
-    : await (await import("@perfdata/perfdata/workers")).collectWorkers(name, jobs, {
-      collect: how,
-      symbols: { ...symbolOptions(flags), parameters: false, debugInformation: false },
-    });
-  const { engine, symbols } = await collect(reader, counts, {
+  });
+  const { engine, symbols } = await recording.collect(counts, {
     filter,
-    symbols: ({ recorded }) =>
-      resolverOf(flags, name, {
-        machine: recorded,
-        parameters: false,
-        debugInformation: lines || types,
-      }),
+    lines: lines || types,
     stitchLbr: on["stitch-lbr"],
-    workers,
-    progress: progress.add,
-    diagnostics: complaints.take,
   });
   progress.finish();
   if (memory && counts.accesses === 0 && counts.totals.some(({ samples }) => samples > 0)) {
@@ -313,10 +257,9 @@ async function ofSamples(question: Question, input: ByteSource): Promise<number>
   const { dataTypesOf, reportUnknownTypes } = types
     ? await import("../shared/printed_types.ts")
     : {};
-  const dataTypes = await dataTypesOf?.(name, { engine, resolver }, value);
   const table = await functionTable(counts, resolver, {
     ...wantedOf(question, eventNames),
-    dataTypes,
+    dataTypes: await dataTypesOf?.(name, { engine, resolver }, value),
     progress: progress.names,
   });
   progress.finish();
@@ -324,15 +267,14 @@ async function ofSamples(question: Question, input: ByteSource): Promise<number>
   if (types && table.unknownTypes !== undefined) {
     reportUnknownTypes?.("funcs", name, table.unknownTypes);
   }
-  const status = await reportRows(question, { reader, engine, counts, table, complaints });
+  const status = await reportRows(question, { ...opened, engine, counts, table });
   return itraced?.report() === false ? 1 : status;
 }
 
 /** Reports what the rows lack, or why there are no rows. Returns the exit code. */
 async function reportRows(
   question: Question,
-  { reader, engine, counts, table, complaints }: {
-    readonly reader: PerfDataReader;
+  { engine, counts, table, complaints }: {
     readonly engine: Engine;
     readonly counts: SampleCollector;
     readonly table: FunctionTable;
@@ -343,6 +285,7 @@ async function reportRows(
   const { name, sort, branches, limit, percent, parallelism, named, flags } = question;
   const { on, value } = flags;
   const filters = givenFilters(flags);
+  const { reader } = engine;
   for (const column of question.keys.details?.columns ?? []) {
     if (column === "parallelism" || column === "machine" || column === "pmu") continue;
     const { types, recordedBy } = DETAIL_SOURCES[column];
@@ -435,11 +378,12 @@ export async function run(flags: Flags): Promise<number> {
     const isTraced = hasOnlyTracedBranches !== undefined &&
       (flags.on.pt || flags.value.itrace === undefined && await hasOnlyTracedBranches(name));
     if (isTraced) return await ofTrace(question);
-    const { source, kind } = await openInput(name, { interruptible: true });
-    if (kind === undefined) return await ofSamples(question, source);
+    const { itrace } = flags.value;
+    const opened = await openSamples("funcs", name, flags, { itrace, interruptible: true });
+    if (opened.recording.imported === undefined) return await ofSamples(question, opened);
     if (needsRecording(question)) {
       throw new UsageError(`${name} is a profile of another tool: only samples are counted`);
     }
-    return await ofImported(question, source, kind);
+    return await ofImported(question, opened);
   });
 }

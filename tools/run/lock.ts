@@ -3,7 +3,7 @@ import { trustLines } from "@perfdata/profile";
 import type { RecordedObjects } from "@perfdata/session";
 import { PERF_TYPE_TRACEPOINT } from "@perfdata/format/constants";
 import { openSource } from "@perfdata/format/files";
-import { featuresFirst, type PerfDataReader } from "@perfdata/format/records";
+import type { PerfDataReader } from "@perfdata/format/records";
 import { jsonLine } from "@perfdata/format/bytes";
 import { lockCallerLines, LockContention, lockThreadLines } from "@perfdata/report/contention";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -96,7 +96,7 @@ export async function run(flags: LockFlags): Promise<number> {
   const chosen = filtersOf(flags);
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
-    const source = await featuresFirst(openSource(name, { interruptible: true }));
+    const source = openSource(name, { interruptible: true });
     const { recording, complaints, progress } = await openRecording("lock", name, { source });
     const locks = new LockContention();
     const resolverFor = (machine: RecordedObjects) =>

@@ -1,6 +1,4 @@
 /** Runs `sched`. */
-import { openSource } from "@perfdata/format/files";
-import { featuresFirst } from "@perfdata/format/records";
 import { jsonLine } from "@perfdata/format/bytes";
 import {
   latencyLines,
@@ -166,8 +164,7 @@ export async function run(flags: SchedFlags): Promise<number> {
   const { shown, files } = viewOf(flags);
   const name = oneFile(files);
   return await aboutAsync(name, async () => {
-    const source = await featuresFirst(openSource(name));
-    const { recording, complaints, progress } = await openRecording("sched", name, { source });
+    const { recording, complaints, progress } = await openRecording("sched", name);
     const latency = new SchedulerLatency();
     const { view, flush, end } = await printer(shown, latency, flags.on);
     await recording.read([view, { needs: {}, rows: flush, finish: flush }]);

@@ -1,6 +1,5 @@
 /** Runs `stat`. */
 import { openSource } from "@perfdata/format/files";
-import { featuresFirst } from "@perfdata/format/records";
 import { jsonLine } from "@perfdata/format/bytes";
 import {
   STAT_COLUMNS,
@@ -31,7 +30,7 @@ export async function run({ on, value, operands }: FlagsOf<typeof FLAGS>): Promi
   const name = oneFile(operands);
   return await aboutAsync(name, async () => {
     using svg = value.svg === undefined ? undefined : openOutput(value.svg, on.force);
-    const source = await featuresFirst(openSource(name, { interruptible: svg !== undefined }));
+    const source = openSource(name, { interruptible: svg !== undefined });
     const { recording, complaints, progress } = await openRecording("stat", name, { source });
     const plot = svg === undefined
       ? undefined

@@ -1,18 +1,17 @@
 /** Reads profiles of other tools like recordings. */
-import type { ByteSource } from "@perfdata/format/bytes";
 import { filterProfile, type Profile } from "@perfdata/profile";
 import { complain, InputError, UsageError } from "./cli.ts";
 import type { SAMPLE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { type ReadProfile } from "./open_profile.ts";
-import { openRecording } from "./open_recording.ts";
+import type { CommandRecording } from "./open_recording.ts";
 import { nameFilters, numberFilters } from "./sample_flags.ts";
 
 type ImportFlags = FlagsOf<typeof SAMPLE_FLAGS>;
 
 interface ImportOptions {
+  readonly opened: Pick<CommandRecording, "recording" | "progress">;
   readonly timed?: boolean | undefined;
-  readonly input: { readonly source: ByteSource };
 }
 
 /**
@@ -26,7 +25,7 @@ export async function readImportedProfile(
   flags: ImportFlags,
   options: ImportOptions,
 ): Promise<ReadProfile> {
-  const all = await importedProfile(tool, name, flags, options);
+  const all = await importedProfile(flags, options);
   const profile = filterProfile(all, nameFilters(flags));
   if (profile.samples.length === 0) throw new InputError(`${name}: no samples: ${all.trust}`);
   complain(`${tool}: ${name}: ${profile.trust}`);
@@ -35,15 +34,12 @@ export async function readImportedProfile(
 
 /** Reads a profile of another tool, and applies the sample filters except those by name. */
 export async function importedProfile(
-  tool: string,
-  name: string,
   flags: ImportFlags,
-  { timed, input: { source } }: ImportOptions,
+  { opened: { recording, progress }, timed }: ImportOptions,
 ): Promise<Profile> {
   if (flags.value.time !== undefined) {
     throw new UsageError("--time is for recordings, not for profiles of other tools");
   }
-  const { recording, progress } = await openRecording(tool, name, { source });
   const profile = await recording.profile({ timed, filter: numberFilters(flags) });
   progress.finish();
   return profile;

@@ -11,7 +11,7 @@ import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { openInput } from "./open_input.ts";
 import { type ReadProfile } from "./open_profile.ts";
-import { titleOf } from "./open_recording.ts";
+import { openRecording, titleOf } from "./open_recording.ts";
 import { nameFilters, sampleFilter } from "./sample_flags.ts";
 import { resolverOf } from "./symbol_flags.ts";
 
@@ -179,11 +179,9 @@ export class LiveRecording {
       : { source, kind: undefined };
     if (kind !== undefined) {
       const { readImportedProfile } = await import("./imported_profile.ts");
-      const input = { source: this.#counted(opened), kind };
-      ({ profile: this.#imported } = await readImportedProfile(tool, name, flags, {
-        timed: true,
-        input,
-      }));
+      const recording = await openRecording(tool, name, { source: this.#counted(opened) });
+      const options = { opened: recording, timed: true };
+      ({ profile: this.#imported } = await readImportedProfile(tool, name, flags, options));
       return true;
     }
     await this.#collect(this.#counted(opened));

@@ -12,12 +12,7 @@ import {
   trustLines,
 } from "@perfdata/profile";
 import { newFile, openSource } from "@perfdata/format/files";
-import {
-  type ByteSource,
-  type EventLoopTurns,
-  floatAt,
-  isRandomAccess,
-} from "@perfdata/format/bytes";
+import { type EventLoopTurns, floatAt, isRandomAccess } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import { PerfDataReader } from "@perfdata/format/records";
 import { type AddressedPlaces, type Engine, noStacksText, unwoundText } from "@perfdata/session";
@@ -39,10 +34,8 @@ import type { DecodedBytes } from "./pt_stack_profile.ts";
 import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { reportSwitches } from "./weight.ts";
 import { parseJobs } from "./record_flags.ts";
-import { openInput } from "./open_input.ts";
-import { openRecording, titleOf } from "./open_recording.ts";
-import { sampleThreads } from "./sample_threads.ts";
-import { symbolOptions, symbolsOf } from "./symbol_flags.ts";
+import { openInput, openSamples, type SampleRecording } from "./open_input.ts";
+import { titleOf } from "./open_recording.ts";
 import type { OpenOptions } from "@perfdata/perfdata";
 import { whyNoSamples, whyNothing } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
@@ -115,15 +108,15 @@ export async function readProfile(
     return await readTablesProfile(tool, name, flags, options);
   }
   if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
-  const { source: opened, kind } = await openInput(name);
-  if (kind !== undefined) {
+  const { turns, progress, naming, itrace } = options;
+  const opened = await openSamples(tool, name, flags, { turns, progress, naming, itrace });
+  if (opened.recording.imported !== undefined) {
     if (weight !== "period" || options.itrace !== undefined) {
       const other = weight !== "period" ? `weight ${weight}` : "itrace";
       throw new UsageError(`${name} is a profile of another tool: without --${other}`);
     }
     const { readImportedProfile } = await import("./imported_profile.ts");
-    const input = { source: opened, kind };
-    return await readImportedProfile(tool, name, flags, { ...options, input });
+    return await readImportedProfile(tool, name, flags, { ...options, opened });
   }
   return await profileOfSamples(tool, name, opened, flags, options);
 }
@@ -132,33 +125,12 @@ export async function readProfile(
 async function profileOfSamples(
   tool: string,
   name: string,
-  input: ByteSource,
+  { recording, complaints, progress, itraced }: SampleRecording,
   flags: ProfileFlags,
   options: ReadProfileOptions,
 ): Promise<ReadProfile> {
-  const { weight = "period", shared, turns } = options;
+  const { weight = "period", shared } = options;
   const { verbose } = flags.on;
-  const itraced = options.itrace === undefined
-    ? undefined
-    : await (await import("./itraced.ts")).itraced(tool, name, {
-      letters: options.itrace,
-      where: flags.value,
-      opened: input,
-    });
-  const source = itraced?.source ?? input;
-  const { recording, complaints, progress } = await openRecording(tool, name, {
-    // The sample format of context switches is in the feature sections at the end of the file.
-    source: weight === "period"
-      ? source
-      : await (await import("@perfdata/format/records")).featuresFirst(source),
-    ...turns === undefined ? {} : { turns },
-    symbols: symbolsOf(flags, name, turns?.turn),
-    threads: itraced === undefined
-      ? sampleThreads(name, flags.value.jobs, symbolOptions(flags))
-      : undefined,
-    progress: options.progress,
-    naming: options.naming,
-  });
   const answer = await recording.ask({
     ...options,
     lines: options.debugInformation,

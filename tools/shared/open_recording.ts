@@ -12,12 +12,21 @@ export interface CommandRecording {
   readonly progress: Progress;
 }
 
-interface OpenRecordingOptions extends Omit<OpenOptions, "diagnostics"> {
+/** Options of {@link openRecording}. */
+export interface OpenRecordingOptions
+  extends Omit<OpenOptions, "diagnostics" | "naming" | "progress" | "threads" | "turns"> {
   /** The bytes; by default those of the file. */
-  readonly source?: ByteSource;
+  readonly source?: ByteSource | undefined;
+  /** Called while the recording is read: see {@link OpenOptions}. */
+  readonly progress?: OpenOptions["progress"] | undefined;
+  /** Called while names are looked up. */
+  readonly naming?: OpenOptions["naming"] | undefined;
+  /** Starts other threads. */
+  readonly threads?: OpenOptions["threads"] | undefined;
+  /** Yields to the event loop; by default never, since most commands do nothing else. */
+  readonly turns?: EventLoopTurns | undefined;
 }
 
-/** A command that does nothing else needs no turns of the event loop. */
 const NO_TURNS = new EventLoopTurns(undefined, Infinity);
 
 /**
@@ -28,13 +37,13 @@ const NO_TURNS = new EventLoopTurns(undefined, Infinity);
 export async function openRecording(
   tool: string,
   name: string,
-  { source = openSource(name), ...options }: OpenRecordingOptions = {},
+  { source = openSource(name), turns = NO_TURNS, ...options }: OpenRecordingOptions = {},
 ): Promise<CommandRecording> {
   const complaints = new Complaints(`${tool}: ${name}`);
   const progress = new Progress(tool, undefined);
   const recording = await open(source, {
-    turns: NO_TURNS,
     ...options,
+    turns,
     name: titleOf(name),
     diagnostics: complaints.take,
     progress(share, bytes, all) {

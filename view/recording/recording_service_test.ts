@@ -2,8 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fileSource } from "@perfdata/format/files";
 import type { RandomAccessSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
-import { collect } from "@perfdata/perfdata/collect";
-import { profileColumns, SampleCollector } from "@perfdata/profile";
+import { samplesProfile } from "@perfdata/perfdata/collect";
 import { SymbolResolver } from "@perfdata/symbols";
 import { RecordingService } from "./recording_service.ts";
 
@@ -14,12 +13,10 @@ const NO_FILES = { open: () => undefined, read: () => undefined };
 async function collectIn(service: RecordingService, source: RandomAccessSource): Promise<number> {
   return await service.pass(async ({ index, beside, counted }) => {
     const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-    const collector = new SampleCollector(profileColumns({ timed: true }));
-    const { engine } = await collect(reader, collector, {
+    const { engine, collector } = await samplesProfile(reader, { timed: true, index, beside }, {
+      title: "",
       symbols: () => new SymbolResolver(NO_FILES),
       diagnostics: () => {},
-      index,
-      beside,
     });
     counted(engine);
     return collector.samples;

@@ -3,6 +3,5 @@
  *
  * @module
  */
-export { collect, type Collected, type CollectingOptions } from "../collect.ts";
 export { inputKind, type InputOfKind } from "../input_kind.ts";
 export { type ProfileHost, type ReadingHost, samplesProfile } from "../samples_profile.ts";

@@ -155,6 +155,8 @@ export class SampleCollector implements Consumer, Shareable<CollectedPart> {
       branches: branches === true,
       addr: memory === true,
       looksAt: isTime ? (run, i) => this.#intervals?.looksAt(run, i) ?? true : undefined,
+      // The sample format of context switches.
+      features: isTime || this.#isParallel,
     };
     const keepsSwitches = options.switches === true;
     if (isTime || keepsSwitches) {

@@ -1,5 +1,5 @@
 /**
- * Figures about a recording: its summary, rates, counts of `perf stat`, processes.
+ * Figures about a recording: its summary, rates, counts of `perf stat`, processes, branches of Intel PT.
  *
  * @module
  */
@@ -15,6 +15,7 @@ export {
 } from "../info/info.ts";
 export type { EventInfo, StackInfo } from "../info/info_counts.ts";
 export { headLines, infoLines } from "../info/info_text.ts";
+export { TraceBranchSamples } from "../functions/trace_branches.ts";
 export {
   type GivenFilters,
   whyNoSamples,

@@ -209,7 +209,7 @@ interface Waiting {
  * ```
  */
 export class LockContention implements Consumer {
-  readonly needs: Needs = { machine: true, stacks: true };
+  readonly needs: Needs = { machine: true, stacks: true, features: true };
   readonly #time = new RelativeTime();
   readonly #callers = new Map<number, CallerSums>();
   readonly #threads = new Map<number, ThreadSums>();

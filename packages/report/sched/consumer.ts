@@ -2,6 +2,7 @@ import {
   type Consumer,
   type ContextSwitch,
   type Engine,
+  type Needs,
   type Run,
   SchedulerEvents,
   type SchedulerListener,
@@ -9,8 +10,8 @@ import {
 
 /** Reads the scheduler's events in time order: base class of its views. */
 export abstract class SchedulerConsumer implements Consumer, SchedulerListener {
-  /** The machine has the names of threads. */
-  readonly needs: { readonly machine: boolean } = { machine: true };
+  /** The machine has the names of threads, the features the formats of tracepoints. */
+  readonly needs: Needs = { machine: true, features: true };
   #engine: Engine | undefined;
   #events: SchedulerEvents | undefined;
   /** Number of lost records. */

@@ -29,6 +29,12 @@ export interface Needs extends Partial<ResolveNeeds> {
    * say `false`: each object is then one place.
    */
   readonly addresses?: boolean;
+  /**
+   * Whether the consumer needs feature sections before the records, such as the formats of
+   * tracepoints. A file has them at its end, so a stream of a file has to be held before it is read:
+   * `Recording` of `@perfdata/perfdata` does so.
+   */
+  readonly features?: boolean;
 }
 
 /** Receives the records of a recording, and makes text, statistics or another file. */

@@ -2,8 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format/records";
 import { profileColumns, SampleCollector } from "@perfdata/profile";
 import { SymbolResolver } from "@perfdata/symbols";
-import { collect } from "./collect.ts";
 import { pathSource } from "./doors/files.ts";
+import { collectSamples } from "./samples_profile.ts";
 
 const RECORDED = new URL("../../fixtures/recorded/", import.meta.url).pathname;
 
@@ -13,8 +13,9 @@ async function collected(name: string, filter?: { readonly pids: ReadonlySet<num
   const collector = new SampleCollector(profileColumns({}));
   let opened = 0;
   try {
-    const { symbols } = await collect(await PerfDataReader.open(source), collector, {
+    const { symbols } = await collectSamples(await PerfDataReader.open(source), collector, {
       filter,
+    }, {
       symbols: () => {
         opened++;
         return new SymbolResolver({ open: () => undefined, read: () => undefined });
@@ -29,7 +30,7 @@ async function collected(name: string, filter?: { readonly pids: ReadonlySet<num
   }
 }
 
-Deno.test("collect: symbols are opened once, for copies of stacks or for names", async () => {
+Deno.test("collectSamples: symbols are opened once, for copies of stacks or for names", async () => {
   const copies = await collected("dwarf.perf.data");
   assertEquals([copies.before, copies.opened], [1, 1]);
   const chains = await collected("callchain.perf.data");
@@ -37,6 +38,6 @@ Deno.test("collect: symbols are opened once, for copies of stacks or for names",
   assert(copies.samples > 0 && chains.samples > 0);
 });
 
-Deno.test("collect: a filter chooses the samples", async () => {
+Deno.test("collectSamples: a filter chooses the samples", async () => {
   assertEquals((await collected("callchain.perf.data", { pids: new Set([1]) })).samples, 0);
 });
