@@ -29,7 +29,7 @@ export {
   writeRecords,
   type WrittenRecords,
 } from "./records/records.ts";
-export type { FilterWords } from "./records/records_choice.ts";
+export type { SentName } from "./records/records_choice.ts";
 export { makeRecords, type RecordsAbout } from "./records/records_text.ts";
 export type { U64Style } from "./records/records_json.ts";
 export {

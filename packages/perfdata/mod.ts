@@ -20,6 +20,7 @@ export type * from "./profile_question.ts";
 export * from "./recording.ts";
 export type { Frame } from "./sample_frames.ts";
 export type { DumpTextOptions, RecordText, RecordTextOptions } from "./text/record_text.ts";
-export type { ShareText, TextKind } from "./text/text_host.ts";
+export type { SampleTextOptions } from "./text/script_of_recording.ts";
+export type { SharedText, ShareText, TextKind } from "./text/text_host.ts";
 export type { ExportFormat } from "@perfdata/export/tree";
 export { type ErrorPlace, PerfDataError, type PerfDataErrorCode } from "@perfdata/format/bytes";

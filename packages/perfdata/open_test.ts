@@ -420,6 +420,22 @@ Deno.test("dump, writeRecords: they have the records of records(), of a file and
   }
 });
 
+Deno.test("script: a filter by name prints the samples of a command; an unknown field throws", async () => {
+  using recording = await open(recorded("all-cpus"), NONE);
+  const comms = (await Array.fromAsync(recording.samples())).map(({ comm }) => comm);
+  const wanted = comms[0] ?? "";
+  let text = "";
+  const { script } = await recording.script(
+    (part) => text += new TextDecoder().decode(part),
+    { fields: "comm", names: { comm: (comm) => comm === wanted } },
+  );
+  const lines = text.trimEnd().split("\n").map((line) => line.trim());
+  const expected = comms.filter((comm) => comm === wanted);
+  assertEquals(lines.map((line) => line.replace(/:$/, "").trim()), expected);
+  assertEquals([script.printed, expected.length < comms.length], [expected.length, true]);
+  await assertRejects(() => recording.script(() => {}, { fields: "bad" }), Error, "no field");
+});
+
 Deno.test("writeRecords: names and source lines are those of the option symbols", async () => {
   const wanted: boolean[] = [];
   using recording = await open(recorded(NAME), {

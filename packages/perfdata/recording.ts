@@ -3,6 +3,7 @@ import type { ImportedKind, Profile, SampleCollector } from "@perfdata/profile";
 import type { DumpStats, HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { NameConditions } from "@perfdata/edit/slice";
+import type { WrittenScript } from "@perfdata/export/script";
 import type { CallTree, CallTreeOptions, ExportFormat } from "@perfdata/export/tree";
 import {
   type ByteSource,
@@ -38,6 +39,7 @@ import type {
 } from "./profile_question.ts";
 import type { ReadingHost } from "./samples_profile.ts";
 import type { DumpTextOptions, RecordText, RecordTextOptions } from "./text/record_text.ts";
+import type { SampleTextOptions } from "./text/script_of_recording.ts";
 import type { TextHost } from "./text/text_host.ts";
 
 /** A sample with names. */
@@ -570,6 +572,33 @@ export class Recording implements Disposable {
   async writeRecords(write: WriteText, options: RecordTextOptions = {}): Promise<RecordText> {
     const { recordText } = await import("./text/record_text.ts");
     return await this.#text(write, (host) => recordText(host, options));
+  }
+
+  /**
+   * Writes samples as `perf script` prints them. Function names are those of the option `symbols` of
+   * {@linkcode open}. Intel PT is not decoded.
+   *
+   * @param write Receives the text as UTF-8. The bytes are valid during the call only.
+   * @throws {FieldError} If a field is unknown, or no event has it.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assertMatch } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data", { symbols: "none" });
+   * let text = "";
+   * await recording.script((part) => text += new TextDecoder().decode(part), {
+   *   fields: "comm,tid,time",
+   * });
+   * assertMatch(text, /^ +demo +\d+ +\d+\.\d{6}: $/m);
+   * ```
+   */
+  async script(write: WriteText, options: SampleTextOptions = {}): Promise<WrittenScript> {
+    const { sampleText } = await import("./text/script_of_recording.ts");
+    return await this.#text(write, (host) => sampleText(host, options));
   }
 
   async #text<T>(write: WriteText, action: (host: TextHost) => Promise<T>): Promise<T> {

@@ -80,6 +80,14 @@ export {
   splitNames,
 } from "./names/name_list.ts";
 export { type NameTest, nameTest, type NameWords } from "./names/name_words.ts";
+export {
+  askAgain,
+  type AskedNames,
+  type NameTests,
+  SentTests,
+  type SentWords,
+  sentWords,
+} from "./names/sent_names.ts";
 export { shortName, withoutReferenceSymbol } from "./names/short_name.ts";
 export {
   LookUpOutcomes,

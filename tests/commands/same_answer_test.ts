@@ -9,6 +9,7 @@ import { PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
 import { dump, writeRecords } from "@perfdata/dump";
 import { dumpByWindows } from "../../packages/dump/parallel.ts";
+import { scriptByWindows } from "../../packages/export/script/write_script.ts";
 import { recordsByWindows } from "../../packages/dump/records/records_parallel.ts";
 import { dumpThread, recordsThread } from "@perfdata/perfdata/workers";
 import { copyRecording, PipeOutput } from "@perfdata/edit";
@@ -20,7 +21,8 @@ import { runEngine, symbolTrust } from "@perfdata/session";
 import { AddressConsumer } from "@perfdata/session/code";
 import { openResolver } from "@perfdata/symbols/files";
 import { type Happening, schedulerRecording } from "../../packages/session/intervals/testing.ts";
-import { type ScriptAbout, scriptByWindows } from "../../tools/shared/script_by_windows.ts";
+import type { SymbolFlags } from "../../tools/shared/symbol_flags.ts";
+import { scriptHost } from "../../tools/shared/script_host.ts";
 import { COMMANDS } from "../../tools/perfdata.ts";
 import { busyRecording } from "../support/busy_recording.ts";
 import { corpusFiles } from "../support/corpus.ts";
@@ -277,6 +279,9 @@ async function windowed(
 
 const diagnostics = (): void => {};
 
+const scriptThread = () =>
+  new Worker(new URL("../../tools/shared/script_worker.ts", import.meta.url), { type: "module" });
+
 /** Consumers that read a recording in blocks or time windows, with any number of threads. */
 const BLOCKS: Readonly<
   Record<string, (path: string, jobs: number, bytes: number) => Promise<unknown>>
@@ -306,9 +311,11 @@ const BLOCKS: Readonly<
     ),
   script: (path, jobs, windowBytes) =>
     windowed(path, (reader, write) => {
-      const flags = { on: {}, value: {} };
-      const about = { name: path, flags, filter: {} } as unknown as ScriptAbout;
-      return scriptByWindows(reader, about, { jobs, windowBytes, write, diagnostics });
+      const given = { name: path, flags: { on: {}, value: {} } as SymbolFlags };
+      return scriptByWindows(reader, write, { diagnostics }, scriptHost(given), {
+        ...{ jobs, windowBytes, path, given },
+        start: scriptThread,
+      });
     }),
 };
 

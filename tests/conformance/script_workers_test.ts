@@ -6,13 +6,11 @@ import { assert, assertEquals } from "@std/assert";
 import { PerfDataReader } from "@perfdata/format/records";
 import { streamSource } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
-import { runEngine, unwoundText } from "@perfdata/session";
-import type { ScriptText } from "@perfdata/export/script";
-import {
-  makeScript,
-  type ScriptAbout,
-  scriptByWindows,
-} from "../../tools/shared/script_by_windows.ts";
+import { nameList, unwoundText } from "@perfdata/session";
+import { type ScriptText, writeScript } from "@perfdata/export/script";
+import { scriptByWindows } from "../../packages/export/script/write_script.ts";
+import type { SymbolFlags } from "../../tools/shared/symbol_flags.ts";
+import { scriptHost } from "../../tools/shared/script_host.ts";
 import { corpusFiles } from "../support/corpus.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -23,14 +21,18 @@ function ways(turn: number): readonly (readonly [jobs: number, windowBytes: numb
   return [[1, 1 << 12], OTHERS[turn % OTHERS.length] ?? OTHERS[0]];
 }
 
-function aboutOf(name: string, flags: { fields?: string; verbose?: boolean; comm?: string }) {
-  const { fields, verbose = false, comm } = flags;
-  return {
-    name,
-    fields,
-    flags: { on: { verbose }, value: { comm } },
-    filter: {},
-  } as unknown as ScriptAbout;
+const start = () =>
+  new Worker(new URL("../../tools/shared/script_worker.ts", import.meta.url), { type: "module" });
+
+/** Symbols of this machine. */
+function givenOf(name: string) {
+  return { name, flags: { on: {}, value: {} } as SymbolFlags };
+}
+
+/** Options of `script`. */
+function wishOf({ fields, comm }: { fields?: string; comm?: string }) {
+  const names = { comm: comm === undefined ? undefined : nameList(comm) };
+  return { fields, names, unmapped: comm !== undefined, diagnostics: () => {} };
 }
 
 /** Collects text. */
@@ -41,12 +43,13 @@ function gathered() {
 }
 
 /** Text of a recording read as a stream, with the messages about names. */
-async function held(about: ScriptAbout): Promise<string[]> {
+async function held(path: string, wish: ReturnType<typeof wishOf>): Promise<string[]> {
   const text = gathered();
-  using file = Deno.openSync(about.name);
+  using file = Deno.openSync(path);
   const reader = await PerfDataReader.open(streamSource(file.readable), { diagnostics: () => {} });
-  const script = await makeScript(reader, about, text.write);
-  const engine = await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
+  const { script, engine } = await writeScript(
+    ...[reader, text.write, wish, scriptHost(givenOf(path))] as const,
+  );
   return [text.all, said(script), unwoundText(engine, true) ?? ""];
 }
 
@@ -68,18 +71,21 @@ Deno.test("script: any number of threads prints the text of a stream", async () 
     ...corpusFiles().filter(({ sound, row }) => sound && Number(row["bytes"]) > 100_000)
       .slice(0, 2).map(({ path }) => path),
   ];
-  const counted = { verbose: true, comm: "/[a-y]/" };
+  const counted = { comm: "/[a-y]/" };
   const lines = { fields: "comm,tid,time,ip,sym,srcline" };
   let [files, texts, bytes, turn] = [0, 0, 0, 0];
   for (const path of paths) {
     const flags = files++ % 2 === 0 ? counted : lines;
-    const about = aboutOf(path, flags);
-    const expected = await held(about);
+    const wish = wishOf(flags);
+    const expected = await held(path, wish);
     for (const [jobs, windowBytes] of ways(turn++)) {
       const text = gathered();
       const reader = await PerfDataReader.open(openSource(path), { diagnostics: () => {} });
-      const how = { jobs, windowBytes, write: text.write, diagnostics: () => {} };
-      const made = await scriptByWindows(reader, about, how);
+      const given = givenOf(path);
+      const threads = { jobs, windowBytes, path, start, given };
+      const made = await scriptByWindows(
+        ...[reader, text.write, wishOf(flags), scriptHost(given), threads] as const,
+      );
       if (made === undefined) continue;
       const own = [text.all, said(made.script), unwoundText(made.engine, true) ?? ""];
       assertEquals(own, expected, `${path} ${JSON.stringify(flags)} --jobs ${jobs}`);

@@ -1,41 +1,26 @@
 /** Runs `script`. */
 import { misleadingLines, remedyText, trustLines, unverifiedLines } from "@perfdata/profile";
-import type { ByteSource } from "@perfdata/format/bytes";
-import { PerfDataReader, type PerfEvent } from "@perfdata/format/records";
+import type { PerfEvent } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
-import { asksFor, parseFields, refuseOfTraces } from "@perfdata/export/script";
-import { runEngine, textJobs, unwoundText } from "@perfdata/session";
+import {
+  asksFor,
+  FieldError,
+  parseFields,
+  refuseOfTraces,
+  SCRIPT_FIELDS,
+  type WrittenScript,
+} from "@perfdata/export/script";
+import { textJobs, unwoundText } from "@perfdata/session";
 import { DEFAULT_ITRACE, type ItraceOptions, parseItrace } from "@perfdata/pt";
-import {
-  aboutAsync,
-  complain,
-  complainAll,
-  Complaints,
-  oneFile,
-  Progress,
-  UsageError,
-  writeOut,
-} from "../shared/cli.ts";
+import { aboutAsync, complain, complainAll, oneFile, UsageError, writeOut } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import {
-  choosesSamples,
-  givenFilters,
-  type NameFilters,
-  nameFilters,
-  sampleFilter,
-} from "../shared/sample_flags.ts";
+import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "../shared/sample_flags.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { whyNoSamples, whyNothing } from "../shared/nothing.ts";
 import { parseJobs } from "../shared/record_flags.ts";
-import {
-  fieldError,
-  makeScript,
-  reportCode,
-  type ScriptAbout,
-  scriptByWindows,
-  type ScriptMade,
-  wrongField,
-} from "../shared/script_by_windows.ts";
-import { SHOW_FLAGS, shownRecords } from "@perfdata/dump";
+import { reportCode, scriptHost } from "../shared/script_host.ts";
+import { symbolsOf } from "../shared/symbol_flags.ts";
+import { shownRecords } from "@perfdata/dump";
 import type { FLAGS } from "../script.ts";
 
 /** Width of the object column in a call trace, as in perf. */
@@ -53,8 +38,8 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     return await aboutAsync(name, () => ptScript(name, flags, { ...traced, wish, shown }));
   }
   const names = nameFilters(flags);
+  const jobs = parseJobs(value.jobs);
   return await aboutAsync(name, async () => {
-    const complaints = new Complaints(`script: ${name}`);
     const { intelPtAhead } = await import("@perfdata/session/auxtrace");
     const { source, hasIntelPt } = await intelPtAhead(openSource(name));
     if (hasIntelPt) {
@@ -65,23 +50,35 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       };
       return await ptScript(name, flags, wanted, source);
     }
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const filter = await sampleFilter(flags, reader);
+    const given = { name, flags };
+    const host = scriptHost(given);
+    const { recording, complaints, progress } = await openRecording("script", name, {
+      source,
+      symbols: symbolsOf(flags, name),
+      textThreads: (_, reader) => ({ jobs: textJobs(jobs, reader), start: startThread, given }),
+    });
+    const filter = await sampleFilter(flags, recording);
     fieldError(() => refuseOfTraces(wish));
-    const progress = new Progress("script", reader.fileSize);
-    const about = { name, fields: text, flags, filter };
-    const { script, engine, named: isAsked } = await printed(
-      ...[reader, about, names, progress, complaints] as const,
-    )
-      .catch((error) => {
-        throw wrongField(error);
-      });
+    const { script, engine } = await recording.script(writeOut, {
+      path: name,
+      fields: text,
+      chains: !on["hide-call-graph"],
+      inline: !on["no-inline"],
+      nanoseconds: on.ns,
+      unmapped: on.verbose,
+      filter,
+      names,
+      stitchLbr: on["stitch-lbr"],
+      shown: shownRecords(on, filter.cpus),
+      code: host.code,
+    }).catch((error) => {
+      throw wrongField(error);
+    });
     progress.finish();
     if (asksFor(wish, "cpu") && !script.fields.some((own) => own.has("cpu"))) {
       complain(`script: ${name}: its samples have no cpu: perf record --sample-cpu`);
     }
     if (script.printed === 0 && script.samples.shown === 0) {
-      if (!isAsked && hasNames(names)) await askNames(source, about, names);
       const why = choosesSamples(flags)
         ? `: ${await whyNothing(name, givenFilters(flags), names)}`
         : script.samples.count > 0
@@ -91,17 +88,21 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     }
     reportNames(name, script, on.verbose);
     complaints.finish();
-    reportTextless(name, script, reader.events.all);
+    reportTextless(name, script, engine.reader.events.all);
     const stacks = on["hide-call-graph"] ? undefined : unwoundText(engine, on.verbose);
     if (stacks !== undefined) complain(`script: ${name}: ${stacks}`);
     return complaints.count > 0 || (script.printed === 0 && choosesSamples(flags)) ? 1 : 0;
   });
 }
 
+function startThread(): Worker {
+  return new Worker(new URL("../shared/script_worker.ts", import.meta.url), { type: "module" });
+}
+
 /** Reports how trustworthy the printed function names are, and which objects have no symbols. */
 function reportNames(
   name: string,
-  script: ScriptMade["script"],
+  script: WrittenScript["script"],
   isVerbose: boolean,
 ): void {
   const { fields, samples: rows } = script;
@@ -135,7 +136,7 @@ function reportNames(
 
 function reportTextless(
   name: string,
-  { fields, samples }: ScriptMade["script"],
+  { fields, samples }: WrittenScript["script"],
   events: readonly PerfEvent[],
 ): void {
   const textless = samples.countOf((event) =>
@@ -149,47 +150,19 @@ function reportTextless(
   }
 }
 
-/** Prints the samples of a recording, in several threads by windows if possible. */
-async function printed(
-  reader: PerfDataReader,
-  about: ScriptAbout,
-  names: NameFilters,
-  progress: Progress,
-  complaints: Complaints,
-): Promise<ScriptMade & { readonly named: boolean }> {
-  const { on, value } = about.flags;
-  const stitchLbr = on["stitch-lbr"];
-  if (!stitchLbr && SHOW_FLAGS.every((flag) => !on[flag])) {
-    const made = await scriptByWindows(reader, about, {
-      jobs: textJobs(parseJobs(value.jobs), reader),
-      write: writeOut,
-      progress: progress.add,
-      diagnostics: complaints.take,
-    });
-    if (made !== undefined) return { ...made, named: false };
+/** Turns errors about fields into wrong usage. */
+function fieldError<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw wrongField(error);
   }
-  const script = await makeScript(reader, about, writeOut, names);
-  const engine = await runEngine(reader, [script], {
-    ...script.options,
-    stitchLbr,
-    progress: progress.add,
-    diagnostics: complaints.take,
-  });
-  return { script, engine, named: true };
 }
 
-function hasNames({ comm, dso, symbol }: NameFilters): boolean {
-  return comm !== undefined || dso !== undefined || symbol !== undefined;
-}
-
-/**
- * Reads all samples again, so that the name filters of the main thread know which names occur: the
- * workers read the samples before, with filters of their own.
- */
-async function askNames(source: ByteSource, about: ScriptAbout, names: NameFilters): Promise<void> {
-  const reader = await PerfDataReader.open(source, { diagnostics: () => {} });
-  const script = await makeScript(reader, about, () => {}, names);
-  await runEngine(reader, [script], { ...script.options, diagnostics: () => {} });
+/** The {@link UsageError} for an error about fields; other errors unchanged. */
+function wrongField(error: unknown): unknown {
+  if (!(error instanceof FieldError)) return error;
+  return new UsageError(`--fields: ${error.message}`, { word: error.word, known: SCRIPT_FIELDS });
 }
 
 /** Options for decoding Intel PT; `undefined` if no flag mentions it. */

@@ -42,7 +42,7 @@ import { resolverOf } from "./symbol_flags.ts";
 import { codeOf, imagesOf, type OpenedPt, openPt, openPtAgain, reportLoss } from "./pt_input.ts";
 import { ofCpus, ptJobs } from "./pt_workers.ts";
 import { parseJobs } from "./record_flags.ts";
-import { codeReader, reportCode } from "./script_by_windows.ts";
+import { codeReader, reportCode } from "./script_host.ts";
 
 const MODULE = { type: "module" } as const;
 

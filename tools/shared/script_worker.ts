@@ -1,7 +1,12 @@
-// Worker that formats windows of a recording for `script` (see script.ts).
+// Worker that formats windows of a recording for `script`.
+import { makeScript, type SentScript } from "@perfdata/export/script";
 import { guardHeap, openSource } from "@perfdata/format/files";
 import { serveText } from "@perfdata/session/workers";
-import { makeScript, type ScriptAbout } from "./script_by_windows.ts";
+import { type ScriptGiven, scriptHost } from "./script_host.ts";
 
 guardHeap();
-serveText<ScriptAbout>({ open: (path) => openSource(path), make: makeScript });
+serveText<SentScript>({
+  open: (path) => openSource(path),
+  make: (reader, sent, write) =>
+    makeScript(reader, sent, write, scriptHost(sent.given as ScriptGiven)),
+});

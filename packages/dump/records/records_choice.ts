@@ -1,13 +1,6 @@
 import { intAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
-import {
-  type Engine,
-  type NameTest,
-  nameTest,
-  type NameWords,
-  type Run,
-  shortName,
-} from "@perfdata/session";
+import { type Engine, type NameTest, type Run, shortName } from "@perfdata/session";
 import type { PlaceSymbol } from "@perfdata/session/symbols";
 import { isFiltered, isWanted, type RecordFilter } from "./record_filter.ts";
 
@@ -26,58 +19,8 @@ export interface RecordsFilter extends Omit<RecordFilter, "types"> {
   readonly symbol?: NameTest | undefined;
 }
 
-/** The filters by name that other threads can evaluate. */
-const SENT = ["event", "comm", "dso"] as const;
-
-/** The filters by name in a form that can be sent to another thread. */
-export type FilterWords = { readonly [what in typeof SENT[number]]?: NameWords };
-
-/** Names that a thread's filters tested. */
-export type AskedNames = { readonly [what in typeof SENT[number]]?: readonly string[] };
-
-/** Converts filters by name to words; `undefined` if one of them cannot be sent. */
-export function filterWords(filter: RecordsFilter): FilterWords | undefined {
-  if (filter.symbol !== undefined) return undefined;
-  const words: { [what in typeof SENT[number]]?: NameWords } = {};
-  for (const what of SENT) {
-    const test = filter[what];
-    if (test === undefined) continue;
-    if (test.words === undefined) return undefined;
-    words[what] = test.words;
-  }
-  return words;
-}
-
-/** Limit of the names that a thread reports, which are only used in a message. */
-const MOST_ASKED = 1000;
-
-/** Filters made from words, in the thread that received them. */
-export class SentFilters {
-  readonly tests: { readonly [what in typeof SENT[number]]?: NameTest };
-  readonly #asked: { [what in typeof SENT[number]]?: Set<string> } = {};
-
-  constructor(words: FilterWords) {
-    const tests: { [what in typeof SENT[number]]?: NameTest } = {};
-    for (const what of SENT) {
-      const own = words[what];
-      if (own === undefined) continue;
-      const asked = this.#asked[what] = new Set();
-      tests[what] = nameTest(own, (name) => void (asked.size < MOST_ASKED && asked.add(name)));
-    }
-    this.tests = tests;
-  }
-
-  /** The names that were tested. */
-  asked(): AskedNames {
-    const { event = [], comm = [], dso = [] } = this.#asked;
-    return { event: [...event], comm: [...comm], dso: [...dso] };
-  }
-}
-
-/** Repeats another thread's tests, so that the filters know all names that were tested. */
-export function askAgain(filter: RecordsFilter, asked: AskedNames): void {
-  for (const what of SENT) asked[what]?.forEach((name) => filter[what]?.(name));
-}
+/** What the names are of that other threads can test. */
+export type SentName = "event" | "comm" | "dso";
 
 /** Whether a filter needs the thread's name or the mapping at a place. */
 export function asksMachine({ comm, dso, symbol }: RecordsFilter): boolean {

@@ -3,9 +3,9 @@ import {
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_TRACING_DATA,
 } from "@perfdata/format/constants";
+import { askAgain, sentWords } from "@perfdata/session";
 import { textOfFile, type TextThreads } from "@perfdata/session/workers";
 import type { RecordsFileOptions, RecordsOptions, WrittenRecords } from "./records.ts";
-import { askAgain, filterWords } from "./records_choice.ts";
 import { isTimeOrdered, makeRecords, type RecordsAbout, type RecordsText } from "./records_text.ts";
 
 /** Record types that change the meaning of later records. */
@@ -57,9 +57,9 @@ function aboutOf(
   { format, csvLine, u64, types, from, order, fields, filter, limit, symbols, unwind }:
     RecordsOptions,
 ): RecordsAbout | undefined {
-  if ((csvLine ?? limit ?? symbols ?? unwind) !== undefined) return undefined;
-  const { event, comm, dso, symbol: _, ...numbers } = filter ?? {};
-  const words = filterWords(filter ?? {});
+  const { event, comm, dso, symbol, ...numbers } = filter ?? {};
+  if ((csvLine ?? limit ?? symbols ?? unwind ?? symbol) !== undefined) return undefined;
+  const words = sentWords({ event, comm, dso });
   if (words === undefined) return undefined;
   return {
     format,

@@ -14,7 +14,16 @@ import {
 } from "@perfdata/format/records";
 import { ByteText, floatAt, intAt, LITTLE_ENDIAN } from "@perfdata/format/bytes";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import { type Engine, type Needs, type Run, runEngine } from "@perfdata/session";
+import {
+  askAgain,
+  type AskedNames,
+  type Engine,
+  type Needs,
+  type Run,
+  runEngine,
+  SentTests,
+  type SentWords,
+} from "@perfdata/session";
 import type { TextConsumer, WriteText } from "@perfdata/session/workers";
 import { CSV_COLUMNS, type LineStyle, LineText } from "./line_text.ts";
 import { csvLineFor } from "./csv_line.ts";
@@ -30,14 +39,7 @@ import {
 import { LinePlan, type Stack } from "./line_plan.ts";
 import type { RecordsOptions } from "./records.ts";
 import type { RecordFilter } from "./record_filter.ts";
-import {
-  askAgain,
-  type AskedNames,
-  asksMachine,
-  type FilterWords,
-  RecordChoice,
-  SentFilters,
-} from "./records_choice.ts";
+import { asksMachine, RecordChoice, type SentName } from "./records_choice.ts";
 import { RecordMore } from "./records_symbols.ts";
 
 const CODEC: AnyRecordCodec = new RecordCodec([...KERNEL_RECORDS, ...USER_RECORDS]);
@@ -55,7 +57,7 @@ export type RecordsAbout =
   & {
     readonly filter?: RecordFilter | undefined;
     /** Filters by name. */
-    readonly words?: FilterWords | undefined;
+    readonly words?: SentWords<SentName> | undefined;
   };
 
 /** Result of another thread. */
@@ -64,7 +66,7 @@ export interface RecordsPart {
   /** The count of tracepoint samples without fields, because their raw data is too short. */
   readonly cut: number;
   /** Names that its filters tested. */
-  readonly asked: AskedNames | undefined;
+  readonly asked: AskedNames<SentName> | undefined;
 }
 
 /** Creates the writer of windows' lines. */
@@ -73,7 +75,7 @@ export async function makeRecords(
   { filter, words, ...about }: RecordsAbout,
   write: WriteText,
 ): Promise<TextConsumer> {
-  const sent = words && new SentFilters(words);
+  const sent = words && new SentTests(words);
   const options = {
     ...about,
     ...(filter === undefined && sent === undefined
@@ -118,13 +120,13 @@ export class RecordsText implements TextConsumer<RecordsPart> {
   /** The count of such samples in other threads. */
   #cutElsewhere = 0;
   #engine: Engine | undefined;
-  readonly #sent: SentFilters | undefined;
+  readonly #sent: SentTests<SentName> | undefined;
 
   constructor(
     reader: PerfDataReader,
     write: (block: Uint8Array) => void,
     options: RecordsOptions,
-    sent?: SentFilters,
+    sent?: SentTests<SentName>,
   ) {
     this.#sent = sent;
     this.#reader = reader;

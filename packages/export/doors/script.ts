@@ -31,5 +31,20 @@ export {
   ScriptRows,
   type ShownRecords,
 } from "../script/script_rows.ts";
-export { type ScriptPart, ScriptText, type ScriptTextOptions } from "../script/script_text.ts";
+export {
+  type ScriptName,
+  type ScriptPart,
+  ScriptText,
+  type ScriptTextOptions,
+} from "../script/script_text.ts";
 export { type ClockTimes } from "../script/time_of_day.ts";
+export {
+  makeScript,
+  type ScriptHost,
+  type ScriptThreads,
+  type ScriptWish,
+  type SentScript,
+  writeScript,
+  type WriteScriptOptions,
+  type WrittenScript,
+} from "../script/write_script.ts";

@@ -1,12 +1,16 @@
 import type { PerfEvent } from "@perfdata/format/records";
-import type {
-  Engine,
-  EngineOptions,
-  JoinedNumbers,
-  Needs,
-  OutcomesPart,
-  Run,
-  SymbolTrust,
+import {
+  askAgain,
+  type AskedNames,
+  type Engine,
+  type EngineOptions,
+  type JoinedNumbers,
+  type NameTests,
+  type Needs,
+  type OutcomesPart,
+  type Run,
+  type SentTests,
+  type SymbolTrust,
 } from "@perfdata/session";
 import type { ObjectCodeReader } from "@perfdata/session/code";
 import type { TextConsumer, WriteText } from "@perfdata/session/workers";
@@ -46,9 +50,14 @@ export interface ScriptTextOptions {
   readonly code?: ((engine: Engine) => Promise<ObjectCodeReader>) | undefined;
   /** Records other than samples, printed among the samples; not with windows. */
   readonly shown?: ShownRecords | undefined;
-  /** Whether a sample is printed. */
-  readonly keep?: ((places: ScriptPlaces, comm: string, place: number) => boolean) | undefined;
+  /** Selection of samples by name. */
+  readonly names?: NameTests<ScriptName> | undefined;
+  /** The origin of `names`, if another thread sent them. */
+  readonly sent?: SentTests<ScriptName> | undefined;
 }
+
+/** The names by which samples are selected. */
+export type ScriptName = "comm" | "dso" | "symbol";
 
 /** Output of one thread. */
 export interface ScriptPart {
@@ -60,6 +69,8 @@ export interface ScriptPart {
   readonly names: OutcomesPart;
   /** Counts of pieces of code. */
   readonly code: CodePieces;
+  /** Names that its filters tested. */
+  readonly asked: AskedNames<ScriptName> | undefined;
 }
 
 /** Blocks of rows that are stored while records are read. */
@@ -163,7 +174,7 @@ export class ScriptText implements TextConsumer<ScriptPart> {
     const counters = asksFor(this.#wish.wish, "brcntr")
       ? await branchCounters(engine.reader)
       : undefined;
-    const { wish, clock, chains, nanoseconds, keep } = this.#wish;
+    const { wish, clock, chains, nanoseconds, names: { comm, dso, symbol } = {} } = this.#wish;
     this.fields = eventFields(engine.reader.events.all, engine.eventNames, wish);
     return new ScriptWriter(engine, places, {
       fields: this.fields,
@@ -173,7 +184,11 @@ export class ScriptText implements TextConsumer<ScriptPart> {
       traces: this.samples.traces,
       code,
       counters,
-      ...(keep === undefined ? {} : { keep: (comm, place) => keep(places, comm, place) }),
+      keep: (comm ?? dso ?? symbol) === undefined
+        ? undefined
+        : (name, place) =>
+          (comm?.(name) ?? true) && (dso?.(places.shortDso(place)) ?? true) &&
+          (symbol?.(places.symbol(place)) ?? true),
     });
   }
 
@@ -198,11 +213,13 @@ export class ScriptText implements TextConsumer<ScriptPart> {
       rows: this.samples.part(),
       names: (this.#places as ScriptPlaces).part(),
       code: this.code,
+      asked: this.#wish.sent?.asked(),
     };
   }
 
   /** Adds the counts of another thread. */
-  join({ printed, rows, names, code }: ScriptPart, numbers: JoinedNumbers): void {
+  join({ printed, rows, names, code, asked }: ScriptPart, numbers: JoinedNumbers): void {
+    if (asked !== undefined) askAgain(this.#wish.names ?? {}, asked);
     this.printed += printed;
     this.#otherCode.wanted += code.wanted;
     this.#otherCode.missing += code.missing;

@@ -73,11 +73,11 @@ Deno.test("ScriptText: a filter by thread prints only its samples", async () => 
   assertEquals([none.text, none.script.printed], ["", 0]);
 });
 
-Deno.test("ScriptText: keep drops a sample with all of its lines", async () => {
+Deno.test("ScriptText: a filter by name drops a sample with all of its lines", async () => {
   let turn = 0;
   const wish = parseFields("tid,ip");
   const { script, text } = await scriptOf(recorded("callchain"), wish, {
-    keep: () => turn++ % 2 === 0,
+    names: { comm: () => turn++ % 2 === 0 },
   });
   // 13 samples, as perf script prints.
   assertEquals([turn, script.printed], [13, 7]);

@@ -1,3 +1,7 @@
+import { HEADER_CLOCK_DATA } from "@perfdata/format/constants";
+import { decodeFeature } from "@perfdata/format/features";
+import type { PerfDataReader } from "@perfdata/format/records";
+
 /** A time of the recording's clock with its time of day, from CLOCK_DATA. */
 export interface ClockTimes {
   /** Time of day in ns since 1970, UTC. */
@@ -36,4 +40,15 @@ export function timeOfDay(
   return `${day} ${
     [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")
   }.${fraction}`;
+}
+
+/** Reads the clock for times of day, if the recording has it. */
+export async function clockTimes(reader: PerfDataReader): Promise<ClockTimes | undefined> {
+  const section = reader.features.find(({ id }) => id === HEADER_CLOCK_DATA)?.section;
+  if (section === undefined) return undefined;
+  const { offset, size } = section;
+  const bytes = await reader.readSection(Number(offset), Number(size), "CLOCK_DATA");
+  const { littleEndian } = reader;
+  const feature = decodeFeature(HEADER_CLOCK_DATA, bytes, { littleEndian });
+  return feature.name === "CLOCK_DATA" ? feature.value : undefined;
 }

@@ -4,10 +4,19 @@ import type { TextThreads, WriteText } from "@perfdata/session/workers";
 import type { OpenSymbols } from "../profile_question.ts";
 
 /** Text that several threads can write. */
-export type TextKind = "dump" | "records";
+export type TextKind = "dump" | "records" | "script";
 
-/** Starts other threads for text. `reader` has read the header of the recording. */
-export type ShareText = (text: TextKind, reader: PerfDataReader) => TextThreads;
+/** Other threads for text. */
+export interface SharedText extends TextThreads {
+  /** For `script`: sent to each thread, which finds symbols and code with it. */
+  readonly given?: unknown;
+}
+
+/**
+ * Starts other threads for text; `undefined` to write in one thread. `reader` has read the header of
+ * the recording.
+ */
+export type ShareText = (text: TextKind, reader: PerfDataReader) => SharedText | undefined;
 
 /** Inputs of text. */
 export interface TextHost extends Pick<EngineOptions, "progress" | "diagnostics"> {

@@ -85,15 +85,18 @@ export async function branchWorkers(path: string, jobs: number): Promise<Workers
 }
 
 /**
- * Starts the threads for text of a recording: see `OpenOptions.textThreads`.
+ * Starts the threads for text of a recording: see `OpenOptions.textThreads`. The text of `script`, which
+ * needs symbols, is written by one thread.
  *
  * @param jobs Number of threads, including this one; by default according to the size of the file.
  */
 export function textThreads(jobs?: number): ShareText {
-  return (text, reader) => ({ jobs: textJobs(jobs, reader), start: STARTS[text] });
+  return (text, reader) => {
+    if (text === "script") return undefined;
+    const start = text === "dump" ? dumpThread : recordsThread;
+    return { jobs: textJobs(jobs, reader), start };
+  };
 }
-
-const STARTS = { dump: dumpThread, records: recordsThread } as const;
 
 /** Starts a thread for `dumpFile`. */
 export function dumpThread(): WorkerThread {
