@@ -25,6 +25,7 @@ export {
   unknownTypesText,
 } from "./data-types/data_type_text.ts";
 export {
+  armDataDecoder,
   type CodeReader,
   DATA_CAUSES,
   type DataAccess,

@@ -1,5 +1,10 @@
 /** Runs `extract-pt`. */
-import { isRandomAccess, type RandomAccessSource, visible } from "@perfdata/format/bytes";
+import {
+  alignedRows,
+  isRandomAccess,
+  type RandomAccessSource,
+  visible,
+} from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import { type NewFile, type NewFolder, newFolder, openSource } from "@perfdata/format/files";
 import {
@@ -354,12 +359,8 @@ function table(
     ]);
   }
   for (const row of rows) row[0] = visible(row[0] ?? "");
-  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) =>
-    row.map((cell, i) =>
-      i === 0 || i === row.length - 1 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
-    ).join("  ").trimEnd()
-  );
+  const last = (rows[0]?.length ?? 0) - 1;
+  const lines = alignedRows(rows, (column) => column === 0 || column === last);
   const command = trace.cmdline === undefined
     ? ""
     : `, recorded with: ${visible(trace.cmdline.join(" "))}`;

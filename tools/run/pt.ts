@@ -17,6 +17,7 @@ import {
   rowLines,
   shortObject,
 } from "@perfdata/pt/decode";
+import { alignedRows } from "@perfdata/format/bytes";
 import { aboutAsync, complain, InputError, oneFile, Progress, writeOut } from "../shared/cli.ts";
 import { parseNumbers } from "../shared/sample_flags.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
@@ -37,6 +38,8 @@ const PT_AND_BRANCH = 0x2001n;
 
 /** Lines that are gathered before each write. */
 const BLOCK = 2048;
+/** Maximum width of a column of the function table. */
+const WIDEST = 60;
 
 /** Output lines, written in blocks. */
 class Lines {
@@ -76,15 +79,7 @@ function functionTable(rows: readonly FunctionTime[], timed: boolean): string[] 
       shortObject({ path: row.object }),
     ]);
   }
-  const widths =
-    cells[0]?.map((_, i) => Math.min(60, Math.max(...cells.map((row) => row[i]?.length ?? 0)))) ??
-      [];
-  return cells.map((row) =>
-    row.map((cell, i) =>
-      i < head.length ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)
-    )
-      .join("  ").trimEnd()
-  );
+  return alignedRows(cells, (column) => column >= head.length, WIDEST);
 }
 
 type PtFlags = FlagsOf<typeof FLAGS>;

@@ -1,5 +1,12 @@
 /** Decodes how x86 instructions use memory and registers, with iced-x86. */
-import type { DataDecoder, DataInsn, InsnEffect, InsnFlow, MemoryOperand } from "@perfdata/report";
+import {
+  armDataDecoder,
+  type DataDecoder,
+  type DataInsn,
+  type InsnEffect,
+  type InsnFlow,
+  type MemoryOperand,
+} from "@perfdata/report";
 
 /** DWARF register numbers by x86 register numbers (System V psABI for AMD64, figure 3.36). */
 const DWARF_64 = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -17,9 +24,7 @@ const LOST_32 = [0, 1, 2];
 export async function dataDecoder(arch: string | undefined): Promise<DataDecoder | undefined> {
   if (arch === undefined || arch === "x86_64") return await x86(64);
   if (/^i[3-6]86$|^x86$/.test(arch)) return await x86(32);
-  if (/^(?:aarch64|arm64)$/.test(arch)) {
-    return (await import("./arm_data_decoder.ts")).armDataDecoder();
-  }
+  if (/^(?:aarch64|arm64)$/.test(arch)) return await armDataDecoder();
   return undefined;
 }
 

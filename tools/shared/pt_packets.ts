@@ -14,10 +14,14 @@ import {
 } from "@perfdata/pt/decode";
 import { KERNEL_HIDDEN } from "@perfdata/session";
 import { markedName } from "@perfdata/profile";
-import { visible } from "@perfdata/format/bytes";
+import { alignedRows, visible } from "@perfdata/format/bytes";
 
 /** Rows of the address table without `--limit`. */
 const ROWS = 40;
+/** Titles of the columns with numbers. */
+const FIGURES = ["SHARE", "TIME ms", "ENTERED", "SEEN"];
+/** Maximum width of a column. */
+const WIDEST = 60;
 
 /** Inputs of {@link packetLines}. */
 export interface PacketsWish {
@@ -30,17 +34,9 @@ export interface PacketsWish {
   readonly limit: number | undefined;
 }
 
-/** Formats a table. The first `left` columns are right-aligned, the others left-aligned. */
-function* table(cells: readonly (readonly string[])[], left: number): Generator<string> {
-  const widths = (cells[0] ?? []).map((_, i) =>
-    Math.min(60, Math.max(...cells.map((row) => row[i]?.length ?? 0)))
-  );
-  for (const row of cells) {
-    yield visible(
-      row.map((cell, i) => i < left ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
-        .join("  ").trimEnd(),
-    );
-  }
+/** Formats a table whose first columns are {@link FIGURES}. */
+function table(cells: readonly (readonly string[])[]): string[] {
+  return alignedRows(cells, (column) => column >= FIGURES.length, WIDEST).map(visible);
 }
 
 /** Decodes packets alone, and returns the lines to print. */
@@ -75,20 +71,19 @@ export async function packetLines(
     String(row.entries),
     String(row.seen),
   ];
-  const head = ["SHARE", "TIME ms", "ENTERED", "SEEN"];
   const left = all.length - points.length;
   const lines = [
     ...table([
-      [...head, "THREAD", "OBJECT"],
+      [...FIGURES, "THREAD", "OBJECT"],
       ...objects.map((row) => [
         ...figures(row),
         `${row.comm ?? ""} ${row.tid}`.trim(),
         shortObject({ path: row.object }),
       ]),
-    ], 4),
+    ]),
     "",
     ...table([
-      [...head, "FUNCTION OR ADDRESS", "OBJECT"],
+      [...FIGURES, "FUNCTION OR ADDRESS", "OBJECT"],
       ...points.map((
         row,
       ) => [
@@ -96,7 +91,7 @@ export async function packetLines(
         markedName({ ...row, name: row.function }),
         shortObject({ path: row.object }),
       ]),
-    ], 4),
+    ]),
     ...(left > 0 ? [`${left} more: --limit ${all.length}`] : []),
   ];
   return { lines, counts, note };

@@ -79,4 +79,4 @@ export {
   restOfSeconds,
   wholeSeconds,
 } from "../text/text_bytes.ts";
-export { inLine, safeCell, visible, VisibleText } from "../text/visible.ts";
+export { alignedRows, inLine, safeCell, visible, VisibleText } from "../text/visible.ts";

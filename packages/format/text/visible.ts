@@ -135,3 +135,35 @@ export function safeCell(cell: string): string {
 function hex(code: number): string {
   return `\\x${code.toString(16).padStart(2, "0")}`;
 }
+
+/**
+ * Formats a table. Columns are padded to the width of their longest cell, with two spaces between
+ * them.
+ *
+ * @param isLeft Whether a column is left-aligned.
+ * @param most Maximum width of a column; longer cells stay as they are.
+ *
+ * @example
+ * ```ts
+ * import { alignedRows } from "@perfdata/format/bytes";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const rows = [["CALLS", "NAME"], ["7", "main"]];
+ * assertEquals(alignedRows(rows, (column) => column === 1), ["CALLS  NAME", "    7  main"]);
+ * ```
+ */
+export function alignedRows(
+  rows: readonly (readonly string[])[],
+  isLeft: (column: number) => boolean,
+  most: number = Infinity,
+): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [i, { length }] of row.entries()) {
+      widths[i] = Math.max(widths[i] ?? 0, Math.min(most, length));
+    }
+  }
+  const padded = (cell: string, i: number): string =>
+    isLeft(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0);
+  return rows.map((row) => row.map(padded).join("  ").trimEnd());
+}

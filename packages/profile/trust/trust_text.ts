@@ -1,5 +1,5 @@
 /** Formats the trust in the names of a recording as tables and JSON. */
-import { visible } from "@perfdata/format/bytes";
+import { alignedRows, visible } from "@perfdata/format/bytes";
 import {
   type ObjectTrust,
   type SymbolTrust,
@@ -16,20 +16,10 @@ import { causesText } from "./trust_lines.ts";
 export const shareText = (part: number, whole: number): string =>
   whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)}%`;
 
-/** Formats columns. The last one is not padded. */
+/** Formats columns. */
 function columns(rows: readonly (readonly string[])[], left: ReadonlySet<number>): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, visible(cell).length));
-  }
-  return rows.map((names) => names.map(visible)).map((row) =>
-    `${
-      row.map((cell, i) =>
-        left.has(i) ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)
-      )
-        .join("  ").trimEnd()
-    }\n`
-  ).join("");
+  const lines = alignedRows(rows.map((cells) => cells.map(visible)), (column) => left.has(column));
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 /** Options of {@link trustText}. */

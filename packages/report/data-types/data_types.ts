@@ -57,6 +57,11 @@ interface Piece {
   readonly registers: RegisterTypes | undefined;
 }
 
+/** Decodes how AArch64 instructions use memory and registers. Loaded on demand. */
+export async function armDataDecoder(): Promise<DataDecoder> {
+  return (await import("./arm_data_decoder.ts")).armDataDecoder();
+}
+
 /**
  * Finds the data that instructions access: the type of their memory operand, from debug information
  * about the base register.

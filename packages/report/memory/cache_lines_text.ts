@@ -1,5 +1,5 @@
 import { markedName } from "@perfdata/profile";
-import { visible } from "@perfdata/format/bytes";
+import { alignedRows, visible } from "@perfdata/format/bytes";
 import { percentText } from "../functions/function_text.ts";
 import type { ACCESS_WEIGHTS, AccessCounter } from "./access_stats.ts";
 import {
@@ -43,17 +43,6 @@ const WEIGHTS: readonly (readonly [title: string, counter: typeof ACCESS_WEIGHTS
 
 function contention(counts: AccessSums, by: keyof typeof CONTENTION): number {
   return CONTENTION[by].reduce((sum, name) => sum + counts[name], 0);
-}
-
-/** Formats rows of cells: numbers right-aligned, others left-aligned. */
-function table(rows: readonly (readonly string[])[], right: number): string[] {
-  const widths = (rows[0] ?? []).map((_, i) =>
-    rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), 0)
-  );
-  return rows.map((row) =>
-    row.map((cell, i) => i < right ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
-      .join("  ").trimEnd()
-  );
 }
 
 /**
@@ -102,7 +91,7 @@ export function cacheLineText(
   const hasPhysical = lines.some(({ physicalLines }) => physicalLines > 0);
   text.push("", `${lines.length} of ${lineCount} cache lines`);
   if (lines.length === 0) return text;
-  text.push(...table([
+  text.push(...alignedRows([
     [
       ...["#", "SHARE", "TOTAL", ...lineColumns.map(([title]) => title)],
       ...(hasPhysical ? ["PHYS", "NODE"] : []),
@@ -118,11 +107,11 @@ export function cacheLineText(
       lineObject(line),
       visible(dataOf(line)),
     ]),
-  ], 3 + lineColumns.length + (hasPhysical ? 1 : 0)));
+  ], (column) => column >= 3 + lineColumns.length + (hasPhysical ? 1 : 0)));
   for (const [i, line] of lines.entries()) {
     text.push("", `line ${i}: ${line.address} ${lineObject(line)}`);
     const hasCode = line.accesses.some(({ sym }) => sym !== undefined);
-    text.push(...table([
+    text.push(...alignedRows([
       [
         ...shares.map(([title]) => title),
         ...weights.map(([title]) => title),
@@ -143,7 +132,7 @@ export function cacheLineText(
           value === undefined ? [] : [visible(String(value))]
         ),
       ]),
-    ], shares.length + weights.length + 3));
+    ], (column) => column >= shares.length + weights.length + 3));
   }
   return text;
 }

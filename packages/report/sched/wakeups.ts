@@ -1,4 +1,4 @@
-import { intAt, visible } from "@perfdata/format/bytes";
+import { alignedRows, intAt, visible } from "@perfdata/format/bytes";
 import type { ContextSwitch, Run } from "@perfdata/session";
 import { SchedulerConsumer } from "./consumer.ts";
 
@@ -186,13 +186,7 @@ export function wakeupLines(rows: readonly WakeupRow[]): string[] {
     name(row.waker, row.waker_tid),
   ]);
   const head = ["WAITS", "WAIT ms", "LONGEST ms", "DELAY ms", "WAITER", "WOKEN BY"];
-  const widths = head.map((text, i) =>
-    Math.max(text.length, ...cells.map((row) => row[i]?.length ?? 0))
-  );
-  return [head, ...cells].map((row) =>
-    row.map((cell, i) => i < 4 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))
-      .join("  ").trimEnd()
-  );
+  return alignedRows([head, ...cells], (column) => column >= 4);
 }
 
 /** Folded stacks of two frames, waker and waiter, with the time in us, for flame-graph scripts. */

@@ -1,6 +1,6 @@
 /** How AArch64 instructions use memory and registers, for types of data. */
 import { assertEquals } from "@std/assert";
-import { armDataDecoder } from "../../tools/shared/arm_data_decoder.ts";
+import { armDataDecoder } from "./arm_data_decoder.ts";
 
 /** Memory operand, effect, written registers and flow of each instruction at 0x12340. */
 function described(...words: readonly number[]): string[] {

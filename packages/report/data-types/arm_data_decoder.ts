@@ -1,6 +1,6 @@
 /** Decodes how AArch64 instructions use memory and registers (Arm ARM, C4.1). */
 import { numberAt } from "@perfdata/format/bytes";
-import type { DataDecoder, DataInsn, InsnEffect, InsnFlow, MemoryOperand } from "@perfdata/report";
+import type { DataDecoder, DataInsn, InsnEffect, InsnFlow, MemoryOperand } from "./data_insn.ts";
 
 /** The stack pointer by its DWARF number; as another operand, the register that is zero. */
 const SP = 31;
