@@ -20,7 +20,6 @@ export {
 export { type RecordFilter } from "./records/record_filter.ts";
 export { recordThread } from "./records/record_line.ts";
 export {
-  type CsvLine,
   recordsFile,
   type RecordsFileOptions,
   type RecordsFilter,

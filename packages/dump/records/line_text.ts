@@ -28,14 +28,20 @@ const MORE = CSV_COLUMNS.length - 1;
 export interface LineStyle {
   /** Format of 64-bit values other than addresses. */
   readonly u64: U64Style;
-  /** Formats a CSV row; `undefined` for JSON. */
-  readonly csv: ((row: readonly string[]) => string) | undefined;
+  /** Whether lines are CSV instead of JSON. */
+  readonly isCsv: boolean;
 }
 
 /** Text before the digits of a value. */
 function openOf(format: FieldFormat, size: number, u64: U64Style): string {
   if (format === "u" || format === "d") return size === 8 && u64 === "string" ? '"' : "";
   return format === "x" ? '"0x' : '"';
+}
+
+/** Formats a cell of CSV (RFC 4180) that no spreadsheet evaluates. */
+function cellText(text: string): string {
+  const cell = safeCell(text);
+  return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
 /** Longest number in bytes. */
@@ -62,13 +68,13 @@ export class LineText {
   }
 
   styled(json: string): string {
-    if (this.#style.csv === undefined) return json;
+    if (!this.#style.isCsv) return json;
     return json.replaceAll('"', this.#column === MORE ? '""' : "");
   }
 
   /** Begins a member of the JSON object, or its cell of CSV. */
   member(name: string): this {
-    const isCsv = this.#style.csv !== undefined;
+    const { isCsv } = this.#style;
     const column = isCsv ? CSV_COLUMNS.indexOf(name) : MORE;
     if (column >= 0 && isCsv) {
       this.#toColumn(column);
@@ -96,11 +102,9 @@ export class LineText {
 
   /** Adds a JSON value that is the same in all lines. */
   constant(json: string): this {
-    const { csv } = this.#style;
-    if (csv === undefined || this.#column === MORE) return this.text(json);
+    if (!this.#style.isCsv || this.#column === MORE) return this.text(json);
     if (json !== "null") {
-      const cell = json.startsWith('"') ? JSON.parse(json) as string : json;
-      this.#text += /^\w+$/.test(cell) ? cell : csv([safeCell(cell)]).replace(/\r?\n$/, "");
+      this.#text += cellText(json.startsWith('"') ? JSON.parse(json) as string : json);
     }
     return this;
   }
@@ -142,7 +146,7 @@ export class LineText {
   }
 
   finish(): this {
-    if (this.#style.csv === undefined) {
+    if (!this.#style.isCsv) {
       this.#text += "}\n";
       return this;
     }

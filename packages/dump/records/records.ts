@@ -2,7 +2,6 @@ import type { Diagnostics } from "@perfdata/format/bytes";
 import type { PerfDataReader } from "@perfdata/format/records";
 import type { Engine, EngineOptions } from "@perfdata/session";
 import type { TextThreads } from "@perfdata/session/workers";
-import { type CsvLine, csvLineFor } from "./csv_line.ts";
 import type { U64Style } from "./records_json.ts";
 import type { RecordsFilter } from "./records_choice.ts";
 import type { RecordSymbols } from "./records_symbols.ts";
@@ -10,17 +9,12 @@ import { RecordsText } from "./records_text.ts";
 
 export type { U64Style } from "./records_json.ts";
 
-export type { CsvLine, RecordsFilter, RecordSymbols };
+export type { RecordsFilter, RecordSymbols };
 
 /** Selection and format of the records. */
 export interface RecordsOptions {
   /** `ndjson` (the default): one JSON object per line; `csv`: rows of {@link CSV_COLUMNS}. */
   readonly format?: "ndjson" | "csv";
-  /**
-   * Formats a CSV row, required for CSV; such as `(row) => stringify([row], { headers: false })` of
-   * @std/csv.
-   */
-  readonly csvLine?: CsvLine | undefined;
   /** Format of 64-bit values other than addresses; exact JSON integers by default. */
   readonly u64?: U64Style;
   /** Names of the selected record types, without `PERF_RECORD_`; all by default. */
@@ -101,7 +95,7 @@ export interface WrittenRecords {
  * @param options Selection, order and format.
  * @returns Statistics, such as those of unwinding.
  * @throws {PerfDataError} In strict mode, if the data is damaged.
- * @throws {TypeError} If a filter by function has no symbols, or CSV no `csvLine`.
+ * @throws {TypeError} If a filter by function has no symbols.
  *
  * @example
  * ```ts
@@ -139,7 +133,7 @@ export async function writeRecords(
  * Writes the text of {@linkcode writeRecords} with up to `threads.jobs` threads: the file is scanned once,
  * then each thread writes some windows. The text does not depend on the number of threads.
  *
- * A single thread is used for `csvLine`, `limit`, symbols, functions, whole stacks, pipes and compressed
+ * A single thread is used for `limit`, symbols, functions, whole stacks, pipes and compressed
  * records.
  *
  * @param reader The file. Its damage is reported once, by this reader.
@@ -156,7 +150,6 @@ export async function recordsFile(
     const written = await recordsByWindows(reader, options, threads);
     if (written !== undefined) return written;
   }
-  const csvLine = options.csvLine ?? await csvLineFor(options.format);
-  const text = new RecordsText(reader, options.write, { ...options, csvLine });
+  const text = new RecordsText(reader, options.write, options);
   return { engine: await text.run(), count: text.count, cut: text.cut };
 }

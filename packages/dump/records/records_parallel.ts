@@ -54,11 +54,10 @@ function fail(error: Error): never {
 
 /** Input of another thread; `undefined` if a single thread has to be used. */
 function aboutOf(
-  { format, csvLine, u64, types, from, order, fields, filter, limit, symbols, unwind }:
-    RecordsOptions,
+  { format, u64, types, from, order, fields, filter, limit, symbols, unwind }: RecordsOptions,
 ): RecordsAbout | undefined {
   const { event, comm, dso, symbol, ...numbers } = filter ?? {};
-  if ((csvLine ?? limit ?? symbols ?? unwind ?? symbol) !== undefined) return undefined;
+  if ((limit ?? symbols ?? unwind ?? symbol) !== undefined) return undefined;
   const words = sentWords({ event, comm, dso });
   if (words === undefined) return undefined;
   return {

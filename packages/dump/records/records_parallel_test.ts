@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { csvLineFor } from "./csv_line.ts";
 import { type RecordsOptions, writeRecords } from "./records.ts";
 import { type NameTest, nameTest } from "@perfdata/session";
 import { recordsThread } from "@perfdata/perfdata/workers";
@@ -13,10 +12,7 @@ async function plain(path: string, wish: RecordsOptions): Promise<string> {
   const reader = await open(path);
   const out = new Latin();
   if (reader !== undefined) {
-    await writeRecords(reader, out.write, {
-      ...{ ...wish, ...quiet },
-      csvLine: await csvLineFor(wish.format),
-    });
+    await writeRecords(reader, out.write, { ...wish, ...quiet });
   }
   return out.text;
 }

@@ -22,7 +22,6 @@ import {
   PERF_SAMPLE_TIME,
 } from "@perfdata/format/constants";
 import { GOOGLE_RECORDS, USER_RECORDS } from "@perfdata/user-records";
-import { csvLineFor } from "./csv_line.ts";
 import { CSV_COLUMNS } from "./line_text.ts";
 import { type RecordsOptions, writeRecords } from "../mod.ts";
 import type { RecordSymbols } from "./records.ts";
@@ -33,11 +32,7 @@ const decoder = new TextDecoder();
 
 async function textOf(reader: PerfDataReader, options: RecordsOptions = {}): Promise<string> {
   let text = "";
-  const wish = {
-    diagnostics: () => {},
-    ...options,
-    csvLine: options.csvLine ?? await csvLineFor(options.format),
-  };
+  const wish = { diagnostics: () => {}, ...options };
   await writeRecords(reader, (block) => text += decoder.decode(block), wish);
   return text;
 }

@@ -26,7 +26,6 @@ import {
 } from "@perfdata/session";
 import type { TextConsumer, WriteText } from "@perfdata/session/workers";
 import { CSV_COLUMNS, type LineStyle, LineText } from "./line_text.ts";
-import { csvLineFor } from "./csv_line.ts";
 import { BLOCK } from "./records_bytes.ts";
 import {
   type AnyDecoded,
@@ -70,18 +69,17 @@ export interface RecordsPart {
 }
 
 /** Creates the writer of windows' lines. */
-export async function makeRecords(
+export function makeRecords(
   reader: PerfDataReader,
   { filter, words, ...about }: RecordsAbout,
   write: WriteText,
-): Promise<TextConsumer> {
+): TextConsumer {
   const sent = words && new SentTests(words);
   const options = {
     ...about,
     ...(filter === undefined && sent === undefined
       ? {}
       : { filter: { ...filter, ...sent?.tests } }),
-    csvLine: await csvLineFor(about.format),
   };
   return new RecordsText(reader, write, { ...options, diagnostics: () => {} }, sent);
 }
@@ -134,9 +132,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
     this.#options = options;
     this.littleEndian = reader.littleEndian;
     const isCsv = options.format === "csv";
-    const { csvLine } = options;
-    if (isCsv && csvLine === undefined) throw new TypeError("records: CSV needs csvLine");
-    this.#style = { u64: options.u64 ?? "number", csv: isCsv ? csvLine : undefined };
+    this.#style = { u64: options.u64 ?? "number", isCsv };
     this.#fast = reader.littleEndian && LITTLE_ENDIAN;
     this.#live = reader.fileSize === undefined;
     const { symbols, unwind } = options;
@@ -175,8 +171,7 @@ export class RecordsText implements TextConsumer<RecordsPart> {
 
   /** Writes the header row of CSV. */
   begin(): void {
-    const { csv } = this.#style;
-    if (csv !== undefined) this.out.string(csv(CSV_COLUMNS));
+    if (this.#style.isCsv) this.out.string(`${CSV_COLUMNS.join(",")}\r\n`);
   }
 
   get #codec(): AnyRecordCodec {
