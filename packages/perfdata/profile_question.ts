@@ -1,5 +1,11 @@
 import type { PerfDataReader } from "@perfdata/format/records";
-import type { CollectOptions, Profile, ProfileOptions, SampleCollector } from "@perfdata/profile";
+import type {
+  CollectOptions,
+  NameLookUp,
+  Profile,
+  ProfileOptions,
+  SampleCollector,
+} from "@perfdata/profile";
 import type {
   Consumer,
   Engine,
@@ -40,7 +46,7 @@ export interface Collected {
 }
 
 /** Contents of a profile: options of {@linkcode Recording.ask}. */
-export interface ProfileQuestion extends ProfileOptions, SampleReading {
+export interface ProfileQuestion extends ProfileOptions, SampleReading, Pick<NameLookUp, "ranges"> {
   /** Filter; all samples pass by default. */
   readonly filter?: EngineOptions["filter"];
   /** Whether callers have source lines and inlined functions; true by default. */

@@ -369,7 +369,8 @@ export class Recording implements Disposable {
     const { namedProfile, profileCollector } = await import("./samples_profile.ts");
     const collector = profileCollector(question);
     const collected = await this.collect(collector, question);
-    return await namedProfile(collector, collected, { title: this.#name, naming });
+    const { ranges } = question;
+    return await namedProfile(collector, collected, { title: this.#name, naming, ranges });
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { PerfDataReader } from "@perfdata/format/records";
 import {
   isTimeWeight,
+  type NameLookUp,
   profileColumns,
   type ProfileNames,
   recordedProfile,
@@ -82,10 +83,10 @@ export function profileCollector(question: ProfileQuestion): SampleCollector {
 export async function namedProfile(
   collector: SampleCollector,
   { engine, symbols }: Collected,
-  { title, naming }: Pick<ProfileHost, "title" | "naming">,
+  { title, naming, ranges }: Pick<ProfileHost, "title" | "naming"> & Pick<NameLookUp, "ranges">,
 ): Promise<ProfileAnswer> {
   const resolver = await symbols();
-  const names = { resolver, title, progress: naming };
+  const names = { resolver, title, progress: naming, ranges };
   return { ...await recordedProfile(collector, names), engine, resolver, collector };
 }
 
@@ -117,5 +118,5 @@ export async function samplesProfile(
 ): Promise<ProfileAnswer> {
   const collector = profileCollector(question);
   const collected = await collectSamples(reader, collector, question, host);
-  return await namedProfile(collector, collected, host);
+  return await namedProfile(collector, collected, { ...host, ranges: question.ranges });
 }

@@ -89,6 +89,7 @@ export {
   type CodeColumns,
   codeColumns,
   type NamedPlaces,
+  type NameLookUp,
   namePlaces,
   type ProfilePlaces,
 } from "./names/profile_names.ts";
@@ -115,6 +116,12 @@ export {
   shownEvents,
 } from "./views/chosen_event.ts";
 export { FETCH, remedyText } from "./trust/remedies.ts";
+export {
+  type CountedSums,
+  missingColumns,
+  type SumDoubts,
+  sumDoubts,
+} from "./trust/sample_lines.ts";
 export {
   causesText,
   misleadingLines,

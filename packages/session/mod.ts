@@ -142,8 +142,8 @@ export { SampleReads } from "./samples/sample_reads.ts";
 export { isContextMarker } from "./stacks/chains.ts";
 export { type StacksPart, StackTable, UserFrames } from "./stacks/stacks.ts";
 export {
-  noStacksText,
   percent,
+  stacksText,
   type UnwoundRow,
   unwoundRows,
   unwoundText,

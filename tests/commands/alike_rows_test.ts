@@ -10,7 +10,7 @@ import { localResolver, openBinaryFile } from "@perfdata/symbols/files";
 import { corpusFiles } from "../support/corpus.ts";
 import { ignored } from "../support/ignored.ts";
 import { IN_WORK, mappedRecording, oneFunction } from "../support/mapped_recording.ts";
-import { inFolder } from "../support/tool.ts";
+import { inFolder, outputOf } from "../support/tool.ts";
 
 const NAMES = [
   "work",
@@ -75,6 +75,38 @@ Deno.test("funcs on a terminal: functions of one name differ by object, hash or 
     assertMatch((await lines(folder, ["sym"], 200)).join("\n"), /\bother \(two\)/);
     console.log(`${compared} rows compared`);
     assert(compared >= 100);
+  }));
+
+Deno.test("funcs: rows of functions of one name are the same after a transform of nothing", () =>
+  inFolder(async (folder) => {
+    const programs = [["one", "11"], ["two", "22"]].map(([name = "", byte = ""]) => ({
+      path: `${folder}/${name}`,
+      buildId: byte.repeat(20),
+    }));
+    for (const { path, buildId } of programs) {
+      Deno.writeFileSync(path, oneFunction({ names: NAMES, buildId }));
+    }
+    const file = `${folder}/perf.data`;
+    Deno.writeFileSync(
+      file,
+      await mappedRecording(
+        ...programs.flatMap((program) =>
+          NAMES.map((_, i) => ({ ...program, offset: IN_WORK + 32n * BigInt(i), samples: 3 + i }))
+        ),
+      ),
+    );
+    const rows = async (...flags: string[]) => {
+      const text = await outputOf("funcs", "--json", "--sort", "dso,sym", ...flags, file);
+      return text.trimEnd().split("\n").map((line) => {
+        const { samples, period, dso, sym } = JSON.parse(line);
+        return [samples, period, dso, sym].join(" ");
+      }).sort();
+    };
+    const all = await rows();
+    // "work" at two addresses in two programs.
+    assertEquals(all.filter((row) => row.endsWith(" work")).length, 4, all.join("\n"));
+    assertEquals(await rows("--drop", "no_such_function"), all);
+    assertEquals(await rows("--drop", "other"), all.filter((row) => !row.endsWith(" other")));
   }));
 
 /** Installed programs in C, C++, Rust and Go with many names. */

@@ -1,29 +1,17 @@
 // One module, since recordings, tables, profiles of other tools and Intel PT give the same rows.
 /** Runs `funcs`. */
+import { type Engine, sharedBuildIdTexts, stacksText } from "@perfdata/session";
 import {
-  type Engine,
-  noStacksText,
-  rulingPeriodText,
-  sharedBuildIdTexts,
-  splitEvents,
-  unwoundText,
-} from "@perfdata/session";
-import {
-  DETAIL_SOURCES,
   functionNames,
   isTimeWeight,
+  missingColumns,
   type Profile,
   SampleCollector,
   sampledCode,
+  sumDoubts,
   trustLines,
 } from "@perfdata/profile";
-import {
-  type FunctionOptions,
-  type FunctionTable,
-  functionTable,
-  functionText,
-  sampleKeys,
-} from "@perfdata/report";
+import { type FunctionTable, functionTable, functionText, sampleKeys } from "@perfdata/report";
 import {
   aboutAsync,
   complain,
@@ -33,58 +21,26 @@ import {
   UsageError,
   writeOut,
 } from "../shared/cli.ts";
-import { type Flags, hasTransforms, type Question, questionOf } from "../shared/funcs_flags.ts";
+import {
+  type Flags,
+  hasTransforms,
+  needsRecording,
+  type Question,
+  questionOf,
+  wantedOf,
+} from "../shared/funcs_flags.ts";
 import { choosesSamples, givenFilters, sampleFilter } from "../shared/sample_flags.ts";
 import { resolverOf } from "../shared/symbol_flags.ts";
 import { reportSwitches } from "../shared/weight.ts";
 import { openSamples, type SampleRecording } from "../shared/open_input.ts";
 import { writeTable } from "../shared/styled.ts";
-import { complainRounded } from "../shared/periods.ts";
 import { tableFolders } from "../shared/table_folders.ts";
-import { whyNoAccesses, whyNoSamples, whyNothing } from "../shared/nothing.ts";
+import { noSamplesText, whyNoAccesses, whyNothing } from "../shared/nothing.ts";
 
 export { implied } from "../shared/funcs_flags.ts";
 
 /** The least share of a call chain that the table shows, as in perf. */
 const LEAST_CHAIN = 0.005;
-
-/**
- * The numbers of the events with the names in a list.
- *
- * @throws {InputError} If the recording has no event of a name.
- */
-function eventsCalled(text: string, names: readonly string[], file: string): Set<number> {
-  return new Set(
-    splitEvents(text).flatMap((name) => {
-      const found = names.flatMap((known, number) => known === name ? [number] : []);
-      if (found.length > 0) return found;
-      const there = new Set(names);
-      throw new InputError(
-        `${file}: no event ${name}; there ${there.size > 1 ? "are" : "is"} ${
-          [...there].join(", ")
-        }`,
-      );
-    }),
-  );
-}
-
-/** The row filters and limits for the table. */
-function wantedOf(question: Question, eventNames: readonly string[]): FunctionOptions {
-  const { name, sort, inline, limit, percent, order, isLatency, named, flags: { on, value } } =
-    question;
-  const { comm, dso, symbol: sym } = named;
-  return {
-    sort,
-    inline,
-    limit,
-    least: percent / 100,
-    ...(value.event === undefined ? {} : { events: eventsCalled(value.event, eventNames, name) }),
-    callees: on.children,
-    latency: isLatency,
-    chains: order !== undefined,
-    ...((comm ?? dso ?? sym) === undefined ? {} : { only: { comm, dso, sym } }),
-  };
-}
 
 /** Prints the rows of a table, as text, CSV or JSON. */
 async function print(
@@ -176,6 +132,7 @@ async function ofTransformed(question: Question): Promise<number> {
     itrace: value.itrace,
     timed: sort.includes("cpu"),
     debugInformation: inline,
+    ranges: true,
   });
   const { transformed } = await import("../shared/transformed.ts");
   const profile = transformed("funcs", name, { on: { ...on, "no-inline": !inline }, value }, read);
@@ -282,83 +239,41 @@ async function reportRows(
     readonly complaints: Complaints;
   },
 ): Promise<number> {
-  const { name, sort, branches, limit, percent, parallelism, named, flags } = question;
-  const { on, value } = flags;
-  const filters = givenFilters(flags);
-  const { reader } = engine;
-  for (const column of question.keys.details?.columns ?? []) {
-    if (column === "parallelism" || column === "machine" || column === "pmu") continue;
-    const { types, recordedBy } = DETAIL_SOURCES[column];
-    if (reader.events.all.some(({ layout }) => (layout.sampleType & types) !== 0)) continue;
-    complain(`funcs: ${name}: no sample has ${column}: perf record ${recordedBy} records it`);
-  }
-  if (sort.includes("socket") && (counts.sockets ?? []).length === 0) {
-    complain(`funcs: ${name}: the recording does not say which socket a CPU is of`);
-  }
-  complainAll(
-    "funcs",
-    trustLines(table.trust, {
-      verbose: on.verbose,
-      counted: branches ? "ends of branches" : "samples",
-    }),
-  );
-  const stacks = counts.stacks
-    ? unwoundText(engine, on.verbose) ?? noStacksText(engine)
-    : undefined;
-  if (stacks !== undefined) complain(`funcs: ${name}: ${stacks}`);
+  const { name, branches, limit, percent, parallelism, named, flags } = question;
+  const { verbose } = flags.on;
+  const about = `funcs: ${name}`;
+  const isChosen = choosesSamples(flags);
+  complainAll(about, missingColumns(counts));
+  const counted = branches ? "ends of branches" : "samples";
+  complainAll("funcs", trustLines(table.trust, { verbose, counted }));
+  const stacks = counts.stacks ? stacksText(engine, verbose) : undefined;
+  complainAll(about, stacks === undefined ? [] : [stacks]);
   complaints.finish();
-  complainRounded("funcs", name, counts.totals);
-  if (!branches && !isTimeWeight(question.weight)) {
-    for (const [number, { samples, period }] of counts.totals.entries()) {
-      const largest = counts.largest.periods[number] ?? 0;
-      const what = question.memory ? "weight" : "period";
-      const of = { name: engine.eventNames[number] ?? "", samples, period, largest, what } as const;
-      const ruling = rulingPeriodText(of, reader.events.all[number]);
-      if (ruling !== undefined) complain(`funcs: ${name}: ${ruling}`);
-    }
-  }
+  const { rounded, ruling } = sumDoubts(counts, counts.events, counts.totals);
   // Without trust, the table shows no symbols, so no symbol can be wrong.
-  if (table.trust !== undefined) {
-    for (const text of sharedBuildIdTexts(engine.places.objects)) {
-      complain(`funcs: ${name}: ${text}`);
-    }
-  }
+  const shared = table.trust === undefined ? [] : sharedBuildIdTexts(engine.places.objects);
+  complainAll(about, [...rounded, ...ruling, ...shared]);
   const leftOut = engine.leftOut + counts.leftOut;
   if (leftOut > 0) {
-    complain(`funcs: ${name}: ${leftOut} samples left out: of no known event, or too short`);
+    complain(`${about}: ${leftOut} samples left out: of no known event, or too short`);
   }
-  if (counts.totals.every(({ samples }) => samples === 0)) {
-    const chosen = choosesSamples(flags);
-    if (branches && !chosen) {
+  const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
+  if (samples === 0) {
+    if (branches && !isChosen) {
       throw new InputError(`${name}: no samples with branches; perf record -b records them`);
     }
-    complain(
-      `funcs: ${name}: no samples${
-        chosen ? `: ${await whyNothing(name, filters, named)}` : await whyNoSamples(name)
-      }`,
-    );
+    complain(`${about}: ${await noSamplesText(name, flags, named)}`);
     // A recording without errors may have no samples.
-    return chosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
+    return isChosen || complaints.count > 0 || leftOut > 0 ? 1 : 0;
   }
-  if (table.rows.length === 0 && limit > 0) {
-    const samples = counts.totals.reduce((sum, total) => sum + total.samples, 0);
-    const why = percent > 0 && !choosesSamples(flags)
-      ? `no row has ${percent}%`
-      : parallelism !== undefined && !choosesSamples(flags)
-      ? `none was taken while ${value.parallelism} threads had a CPU`
-      : await whyNothing(name, filters, named);
-    complain(`funcs: ${name}: none of ${samples} samples: ${why}`);
-    return 1;
-  }
-  return complaints.count > 0 ? 1 : 0;
-}
-
-/** Whether the question needs data that only recordings have, not profiles. */
-function needsRecording(
-  { branches, memory, types, weight, keys, parallelism, flags }: Question,
-): boolean {
-  return branches || memory || types || weight !== "period" || keys.details !== undefined ||
-    parallelism !== undefined || flags.value.itrace !== undefined;
+  if (table.rows.length > 0 || limit === 0) return complaints.count > 0 ? 1 : 0;
+  const why = isChosen || percent === 0 && parallelism === undefined
+    ? await whyNothing(name, givenFilters(flags), named)
+    : percent > 0
+    ? `no row has ${percent}%`
+    : `none was taken while ${flags.value.parallelism} threads had a CPU`;
+  complain(`${about}: none of ${samples} samples: ${why}`);
+  return 1;
 }
 
 export async function run(flags: Flags): Promise<number> {

@@ -20,12 +20,12 @@ import {
   writeOut,
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
-import { choosesSamples, chosenFilter, givenFilters, nameFilters } from "../shared/sample_flags.ts";
+import { choosesSamples, chosenFilter, nameFilters } from "../shared/sample_flags.ts";
 import { openRecording, symbolsLater } from "../shared/open_recording.ts";
 import { writeRow } from "../shared/styled.ts";
 import { complainRounded } from "../shared/periods.ts";
 import { csvText } from "../shared/csv.ts";
-import { whyNoSamples, whyNothing } from "../shared/nothing.ts";
+import { noSamplesText } from "../shared/nothing.ts";
 import type { FLAGS } from "../rate.ts";
 
 /** Lines that are gathered before each write. */
@@ -117,10 +117,7 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     complainRounded("rate", name, [{ period }]);
     complaints.finish();
     if (isNone) {
-      const why = isChosen
-        ? `: ${await whyNothing(name, givenFilters(flags), named)}`
-        : await whyNoSamples(name);
-      complain(`rate: ${name}: no samples${why}`);
+      complain(`rate: ${name}: ${await noSamplesText(name, flags, named)}`);
       return isChosen || complaints.count > 0 ? 1 : 0;
     }
     if (report.streams.length === 0) {

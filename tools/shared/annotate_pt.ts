@@ -56,7 +56,10 @@ export async function readTracedInsns(
     debugInformation: true,
   });
   const progress = new Progress(tool, undefined);
-  const named = await namePlaces({ places }, stacks, samples, resolver, progress.names);
+  const named = await namePlaces({ places }, stacks, samples, {
+    resolver,
+    progress: progress.names,
+  });
   progress.finish();
   const threads = new ThreadTable();
   threads.add(-1, -1, "");

@@ -4,11 +4,13 @@ import {
   areOfBranches,
   areOfMemory,
   areOfTypes,
+  type FunctionOptions,
   sampleKeys,
   SORT_KEYS,
   type SortKey,
 } from "@perfdata/report";
-import { oneFile, parseWord, UsageError } from "./cli.ts";
+import { splitEvents } from "@perfdata/session";
+import { InputError, oneFile, parseWord, UsageError } from "./cli.ts";
 import type { FlagName, FlagsOf } from "./flag_table.ts";
 import type { FLAGS, Word } from "../funcs.ts";
 import { parseCount, parsePercent } from "./record_flags.ts";
@@ -135,4 +137,50 @@ export function questionOf(flags: Flags): Question {
     named: nameFilters(flags),
     flags,
   };
+}
+
+/**
+ * The numbers of the events with the names in a list.
+ *
+ * @throws {InputError} If the recording has no event of a name.
+ */
+function eventsCalled(text: string, names: readonly string[], file: string): Set<number> {
+  return new Set(
+    splitEvents(text).flatMap((name) => {
+      const found = names.flatMap((known, number) => known === name ? [number] : []);
+      if (found.length > 0) return found;
+      const there = new Set(names);
+      throw new InputError(
+        `${file}: no event ${name}; there ${there.size > 1 ? "are" : "is"} ${
+          [...there].join(", ")
+        }`,
+      );
+    }),
+  );
+}
+
+/** The row filters and limits for the table. */
+export function wantedOf(question: Question, eventNames: readonly string[]): FunctionOptions {
+  const { name, sort, inline, limit, percent, order, isLatency, named, flags: { on, value } } =
+    question;
+  const { comm, dso, symbol: sym } = named;
+  return {
+    sort,
+    inline,
+    limit,
+    least: percent / 100,
+    events: value.event === undefined ? undefined : eventsCalled(value.event, eventNames, name),
+    callees: on.children,
+    latency: isLatency,
+    chains: order !== undefined,
+    only: (comm ?? dso ?? sym) === undefined ? undefined : { comm, dso, sym },
+  };
+}
+
+/** Whether the question needs data that only recordings have, not profiles. */
+export function needsRecording(
+  { branches, memory, types, weight, keys, parallelism, flags }: Question,
+): boolean {
+  return branches || memory || types || weight !== "period" || keys.details !== undefined ||
+    parallelism !== undefined || flags.value.itrace !== undefined;
 }

@@ -3,6 +3,7 @@ import { isRandomAccess } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
 import type { GivenFilters, WhyNothingOptions } from "@perfdata/report/figures";
+import { choosesSamples, givenFilters, type SampleFlags } from "./sample_flags.ts";
 
 /** Reads a file again; returns `undefined` for streams. */
 async function onceMore<T>(
@@ -40,6 +41,18 @@ export async function whyNothing(
 export async function whyNoSamples(file: string): Promise<string> {
   const { whyNoSamples } = await import("@perfdata/report/figures");
   return await onceMore(file, whyNoSamples) ?? "";
+}
+
+/** A line without the file name about a recording of which no sample is left, with the reason. */
+export async function noSamplesText(
+  file: string,
+  flags: SampleFlags,
+  names: WhyNothingOptions["names"] = {},
+): Promise<string> {
+  const why = choosesSamples(flags)
+    ? `: ${await whyNothing(file, givenFilters(flags), names)}`
+    : await whyNoSamples(file);
+  return `no samples${why}`;
 }
 
 /** The reason why a recording has no memory accesses, as a line without the file name. */

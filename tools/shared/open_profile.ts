@@ -6,6 +6,7 @@ import {
   filterProfile,
   isTimeWeight,
   misleadingLines,
+  type NameLookUp,
   type Profile,
   type ProfileOptions,
   remedyText,
@@ -15,7 +16,7 @@ import { newFile, openSource } from "@perfdata/format/files";
 import { type EventLoopTurns, floatAt, isRandomAccess } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import { PerfDataReader } from "@perfdata/format/records";
-import { type AddressedPlaces, type Engine, noStacksText, unwoundText } from "@perfdata/session";
+import { type AddressedPlaces, type Engine, stacksText } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
   about,
@@ -31,13 +32,13 @@ import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import type { SharedPass } from "../../view/recording/recording_service.ts";
 import type { DecodedBytes } from "./pt_stack_profile.ts";
-import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
+import { choosesSamples, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { reportSwitches } from "./weight.ts";
 import { parseJobs } from "./record_flags.ts";
 import { openInput, openSamples, type SampleRecording } from "./open_input.ts";
 import { titleOf } from "./open_recording.ts";
 import type { OpenOptions } from "@perfdata/perfdata";
-import { whyNoSamples, whyNothing } from "./nothing.ts";
+import { noSamplesText } from "./nothing.ts";
 import { tableFolders } from "./table_folders.ts";
 
 /** The parsed flags of commands that read a profile. */
@@ -62,7 +63,7 @@ export interface ReadProfile {
   };
 }
 
-interface ReadProfileOptions extends ProfileOptions {
+interface ReadProfileOptions extends ProfileOptions, Pick<NameLookUp, "ranges"> {
   /** Whether to read source lines and inlined calls. */
   readonly debugInformation: boolean;
   /** The value of `--itrace`, to synthesize samples from Intel PT. */
@@ -150,16 +151,18 @@ async function profileOfSamples(
       return await ptProfileOf(tool, name, flags, options);
     }
     complaints.finish();
-    throw await noSamples(name, flags, complaints.count === 0);
+    const isSound = complaints.count === 0 && !choosesSamples(flags);
+    throw new (isSound ? NothingToShow : InputError)(
+      `${name}: ${await noSamplesText(name, flags)}`,
+    );
   }
   const names = nameFilters(flags);
   const profile = filterProfile(answer.profile, names);
   if (profile.samples.length === 0) {
     complaints.finish();
-    const why = await whyNothing(name, givenFilters(flags), names);
-    throw new InputError(`${name}: no samples: ${why}`);
+    throw new InputError(`${name}: ${await noSamplesText(name, flags, names)}`);
   }
-  const stacks = unwoundText(engine, verbose) ?? noStacksText(engine);
+  const stacks = stacksText(engine, verbose);
   if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
   complainAll(tool, verbose ? trustLines(trust, { verbose }) : misleadingLines(trust));
   const lost = /callers where nothing was mapped/.test(profile.trust);
@@ -167,16 +170,6 @@ async function profileOfSamples(
   complaints.finish();
   const isWhole = itraced?.report() !== false && complaints.count === 0;
   return { profile, isWhole, isPt: false, source: { engine, resolver } };
-}
-
-/** The error for a recording without samples, or without samples that pass the filters. */
-async function noSamples(name: string, flags: ProfileFlags, isSound: boolean): Promise<Error> {
-  const chooses = choosesSamples(flags);
-  if (!chooses && isSound) {
-    return new NothingToShow(`${name}: no samples${await whyNoSamples(name)}`);
-  }
-  const why = chooses ? `: ${await whyNothing(name, givenFilters(flags))}` : "";
-  return new InputError(`${name}: no samples${why}`);
 }
 
 /** Reads a profile from the Intel PT of a recording. */

@@ -1,5 +1,5 @@
 /** Messages of `records --symbols` and `--unwind`; loaded only for these flags. */
-import { type Engine, noStacksText, unwoundText } from "@perfdata/session";
+import { type Engine, stacksText } from "@perfdata/session";
 import type { FilePlaceSymbols } from "@perfdata/session/symbols";
 import { complain } from "./cli.ts";
 
@@ -16,7 +16,7 @@ export function reportLookUps(
 ): void {
   const prefix = `records: ${file}`;
   if (names !== undefined) reportNames(prefix, names);
-  const stacks = unwinds && (unwoundText(unwinds) ?? noStacksText(unwinds));
+  const stacks = unwinds && stacksText(unwinds);
   if (stacks !== undefined) complain(`${prefix}: ${stacks}`);
 }
 

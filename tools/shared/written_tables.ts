@@ -3,14 +3,7 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { type ByteSink, EventLoopTurns } from "@perfdata/format/bytes";
 import { type NewFile, newFile, openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
-import {
-  type Engine,
-  listQueue,
-  noStacksText,
-  Pool,
-  runEngine,
-  unwoundText,
-} from "@perfdata/session";
+import { type Engine, listQueue, Pool, runEngine, stacksText } from "@perfdata/session";
 import {
   ASKED_TABLES,
   ParquetFile,
@@ -185,7 +178,7 @@ export async function writeTables(
       for (const { rows } of files) rows.finish();
       goOn();
       for (const file of files) file.commit();
-      const stacks = unwoundText(engine, false) ?? noStacksText(engine);
+      const stacks = stacksText(engine);
       if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
       if (tables.leftOut > 0) {
         complain(`${tool}: ${name}: ${tables.leftOut} samples are damaged or of no known event`);

@@ -3,18 +3,15 @@ import { PERF_SAMPLE_BRANCH_STACK } from "@perfdata/format/constants";
 import {
   type Engine,
   intervalLines,
-  type LookUpProgress,
   percent,
-  roundedPeriods,
-  rulingPeriodText,
   sharedBuildIdTexts,
   STAND_IN_FRAME,
   type SymbolTrust,
   UNMAPPED,
 } from "@perfdata/session";
-import type { SymbolResolver } from "@perfdata/symbols";
 import { type Profile, type SampleColumns, type StackColumns, totals } from "../columns/profile.ts";
-import { namePlaces } from "../names/profile_names.ts";
+import { type NameLookUp, namePlaces } from "../names/profile_names.ts";
+import { sumDoubts } from "../trust/sample_lines.ts";
 import { withStateFrames } from "../views/state_frames.ts";
 import { STAND_IN } from "./collect_options.ts";
 import type { CollectOptions, SampleCollector } from "./sample_collector.ts";
@@ -40,13 +37,9 @@ export interface ProfileOptions
 }
 
 /** Inputs for the names of a profile. */
-export interface ProfileNames {
-  /** Finds symbols. */
-  readonly resolver: SymbolResolver;
+export interface ProfileNames extends NameLookUp {
   /** Description of the recording, such as its command or file. */
   readonly title: string;
-  /** Called while names are looked up. */
-  readonly progress?: LookUpProgress;
 }
 
 /** The columns that a {@linkcode SampleCollector} collects for {@linkcode recordedProfile}. */
@@ -85,13 +78,7 @@ export async function recordedProfile(
   const epoch = epochOf(first);
   const { detail: states, ...samples } = samplesOf(collector, threadOf, epoch);
   const stacks = stackColumns(engine.stacks);
-  const { trust, ...named } = await namePlaces(
-    engine,
-    stacks,
-    samples,
-    names.resolver,
-    names.progress,
-  );
+  const { trust, ...named } = await namePlaces(engine, stacks, samples, names);
   const profile: Profile = {
     ...named,
     title: names.title,
@@ -146,7 +133,7 @@ export function trustLine(
   callers: Callers,
   profile: Pick<Profile, "events" | "samples">,
 ): string {
-  const { engine, samples: counted, largest } = collector;
+  const { engine, samples: counted } = collector;
   const causes = [...unresolved].filter(([, { samples }]) => samples > 0)
     .sort(([, a], [, b]) => b.samples - a.samples)
     .map(([cause, { samples }]) => `${cause} ${percent(samples, all.samples)}`);
@@ -172,16 +159,8 @@ export function trustLine(
   if (unverified.addresses > 0) {
     parts.push(`${percent(unverified.samples, all.samples)} by files that nothing verifies`);
   }
-  const sums = totals(profile);
-  for (const [number, { samples, period }] of sums.entries()) {
-    const name = profile.events[number]?.name ?? "";
-    const of = { name, samples, period, largest: largest.periods[number] ?? 0 };
-    const ruling = rulingPeriodText(of, engine.reader.events.all[number]);
-    if (ruling !== undefined) parts.push(ruling);
-  }
-  parts.push(...sharedBuildIdTexts(engine.places.objects));
-  const rounded = roundedPeriods(Math.max(0, ...sums.map(({ period }) => period)));
-  if (rounded !== undefined) parts.push(rounded);
+  const { ruling, rounded } = sumDoubts(collector, profile.events, totals(profile));
+  parts.push(...ruling, ...sharedBuildIdTexts(engine.places.objects), ...rounded);
   const leftOut = engine.leftOut + collector.leftOut;
   if (leftOut > 0) parts.push(`${leftOut} samples are damaged or of no known event`);
   return parts.join("; ");

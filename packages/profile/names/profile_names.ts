@@ -81,24 +81,34 @@ function hexOf(hi: number, lo: number): string {
   return `0x${half(hi)}${half(lo)}`;
 }
 
+/** The look-up of names for a profile. */
+export interface NameLookUp {
+  /** Finds symbols. */
+  readonly resolver: SymbolResolver;
+  /** Called while names are looked up. */
+  readonly progress?: LookUpProgress | undefined;
+  /**
+   * Whether functions have their ranges, so that several of one name in an object are a function
+   * each. Otherwise, equal names in an object are one function.
+   */
+  readonly ranges?: boolean | undefined;
+}
+
 /**
  * Looks up the places that samples reach, each once, and creates functions and frames for them.
- * Equal names in an object are one function.
  */
 export async function namePlaces(
   { places }: { readonly places: ProfilePlaces },
   stacks: StackColumns,
   samples: SampleColumns,
-  resolver: SymbolResolver,
-  progress?: LookUpProgress,
+  { resolver, progress, ranges }: NameLookUp,
 ): Promise<NamedPlaces> {
   const uses = placesUsed(stacks, samples);
   const { names, trust } = await nameCode(places, uses, resolver, progress);
-  const shown = shownPlaces(places, names, stacks, {
-    table: new FrameTable(),
-    show: resolver.show,
-  });
-  return { ...shown, trust };
+  const table = new FrameTable();
+  const shown = shownPlaces(places, names, stacks, { table, show: resolver.show, ranges });
+  if (ranges !== true) return { ...shown, trust };
+  return { ...shown, functions: { ...shown.functions, symbol: table.symbols }, trust };
 }
 
 /**
@@ -106,13 +116,17 @@ export async function namePlaces(
  * frame without a name.
  *
  * @param shown `table`: the functions of earlier profiles, which keep their indices. `show`: the
- * demangler.
+ * demangler. `ranges`: whether functions of symbols are told apart by their ranges.
  */
 export function shownPlaces(
   from: ProfilePlaces,
   names: NamedCode,
   stacks: StackColumns,
-  shown: { readonly table: FrameTable; readonly show: (name: string) => string },
+  shown: {
+    readonly table: FrameTable;
+    readonly show: (name: string) => string;
+    readonly ranges?: boolean | undefined;
+  },
 ): CodeColumns {
   const { table } = shown;
   const { objects, places: { object, address } } = codeColumns(from, names);
@@ -150,20 +164,18 @@ function unmappedKind(mode: number): number {
 function shownFrames(
   { frames, functions, files }: NamedCode,
   shown: Int32Array,
-  { table, show }: Parameters<typeof shownPlaces>[3],
+  { table, show, ranges }: Parameters<typeof shownPlaces>[3],
 ): Int32Array {
   const byName = new Map<string, string>();
   const shownOf = Int32Array.from(functions.name, (name, number) => {
-    let text = name;
-    if (functions.symbol?.[number] !== undefined) {
-      text = byName.get(name) ?? show(name);
-      byName.set(name, text);
-    }
-    return table.named(
-      intAt(shown, intAt(functions.object, number)),
-      byteAt(functions.kind, number),
-      text,
-    );
+    const object = intAt(shown, intAt(functions.object, number));
+    const kind = byteAt(functions.kind, number);
+    const symbol = functions.symbol?.[number];
+    if (symbol === undefined) return table.named(object, kind, name);
+    const text = byName.get(name) ?? show(name);
+    byName.set(name, text);
+    if (ranges !== true) return table.named(object, kind, text);
+    return table.symbol(object, kind, { name: text, start: symbol.start, end: symbol.end });
   });
   return Int32Array.from(
     frames.function,

@@ -315,6 +315,7 @@ export function transformProfile(
     name: [...functions.name, ...objects.map(() => "")],
     object: Int32Array.from([...functions.object, ...objects.keys()]),
     kind: new Uint8Array(own + objects.length),
+    symbol: functions.symbol,
   };
   all.kind.set(functions.kind);
   for (let fn = 0; fn < own; fn++) {

@@ -59,6 +59,7 @@ export function withStateFrames(
     ...profile,
     objects,
     functions: {
+      ...functions,
       name: [...functions.name, ...names],
       object: joined(functions.object, each(() => objectNumber)),
       kind: Uint8Array.from([...functions.kind, ...names.map(() => FUNCTION_KIND.OTHER)]),

@@ -140,7 +140,7 @@ export interface FunctionOptions {
   /** Whether stacks of rows are shown as functions ({@link FunctionChains}). */
   readonly chains?: boolean;
   /** Keeps only samples whose command, object or function has one of these names. */
-  readonly only?: NameFilter;
+  readonly only?: NameFilter | undefined;
   /** Finds data types, if rows are data types. */
   readonly dataTypes?: Pick<DataTypes, "find">;
   /** Indices of the events with rows; all by default. */

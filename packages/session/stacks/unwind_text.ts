@@ -172,10 +172,20 @@ export function unwoundRows({ unwound, places }: Engine): UnwoundRow[] {
 }
 
 /**
- * A line about requested stacks that were not recorded, with the command to record them;
- * `undefined` if any event has stacks.
+ * A line about stacks that are incomplete, or that were not recorded, with the command to record
+ * them.
+ *
+ * @param engine The engine after reading the recording.
+ * @param all Also if nearly all copied stacks are complete.
  */
-export function noStacksText({ reader }: Engine): string | undefined {
+export function stacksText(engine: Engine, all: boolean = false): string | undefined {
+  return unwoundText(engine, all) ?? noStacksText(engine);
+}
+
+/**
+ * A line about requested stacks that were not recorded; `undefined` if any event has stacks.
+ */
+function noStacksText({ reader }: Engine): string | undefined {
   const some = PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_STACK_USER;
   const recorded = reader.events.all.some(({ layout, hasChain }) =>
     hasChain || (layout.sampleType & some) !== 0
