@@ -56,6 +56,11 @@ class Cover {
   end(): void {
     assertEquals(this.#at, this.#file.length, this.#what);
   }
+
+  /** The run with the byte before `to` was the last one. */
+  endsAfter(to: number): void {
+    assert(this.#at >= to && this.#at <= this.#file.length, `${this.#what}: ends at ${this.#at}`);
+  }
 }
 
 /** Checks a list of runs with {@link Cover}. */
@@ -94,17 +99,20 @@ async function smallFile(littleEndian = true): Promise<Uint8Array> {
   return sink.bytes();
 }
 
-Deno.test("hexRuns: every byte of every file is in exactly one run", async () => {
+Deno.test("hexRuns: every byte of every file, of large ones the first ones, is in exactly one run", async () => {
   let checked = 0;
   let unnamed = 0;
   for (const path of await recordings()) {
     const file = await Deno.readFile(path);
     const cover = new Cover(file, path);
-    for await (const run of hexRuns(bytesSource(file), { inflate: true })) {
+    // More of the same records follow in large files.
+    const to = file.length < 1e6 ? file.length : 1 << 18;
+    for await (const run of hexRuns(bytesSource(file), { inflate: true, to })) {
       cover.take(run);
       if (run.field.endsWith(".between")) unnamed += run.size;
     }
-    cover.end();
+    if (to === file.length) cover.end();
+    else cover.endsAfter(to);
     checked++;
   }
   console.log(`${checked} files`);

@@ -83,7 +83,7 @@ const WAYS = [[2, 4000], [3, 1 << 16], [7, 1 << 13], [2, 1 << 22]] as const;
 Deno.test("recordsByWindows: any number of threads write the text of one", async () => {
   const files = (await recordings()).filter((path) => {
     const { size } = Deno.statSync(path);
-    return path.startsWith("fixtures/") ? size > 10_000 : size > 400_000 && size < 3_000_000;
+    return path.startsWith("fixtures/") ? size > 10_000 : size > 400_000 && size < 1_000_000;
   });
   let texts = 0;
   for (const path of files) {

@@ -347,7 +347,8 @@ Deno.test("writeRecords: every record's line equals that of the decoded record",
       : [{ path, u64: "number" }] as const
   );
   for (const { path, u64 } of all) {
-    const bytes = await Deno.readFile(path);
+    // Large recordings are cut: they have more of the same records.
+    const bytes = (await Deno.readFile(path)).subarray(0, 300_000);
     const open = async () => {
       try {
         return await PerfDataReader.open(bytesSource(bytes), { diagnostics: () => {} });
