@@ -12,7 +12,7 @@ import { type Direction } from "./call_graph.ts";
 import { type Shown, ViewEngine } from "./view_engine.ts";
 import { viewProfile } from "@perfdata/export/tree";
 
-const SAMPLES = plainSamples(6000, 25);
+const SAMPLES = plainSamples(3000, 25);
 const ENGINE = new ViewEngine(viewProfile(profileOf(SAMPLES)));
 const FIRST = Math.min(...SAMPLES.map(({ time }) => time));
 const LAST = Math.max(...SAMPLES.map(({ time }) => time));

@@ -175,21 +175,31 @@ Deno.test("zstdStream: 90,000 matches of 128 KB in one block throw at the block'
   assertEquals(steps, 0);
 });
 
+/**
+ * Parameters of the compressor. The last ones make sequences as level 19 does, with small tables,
+ * which are cleared ten times as fast.
+ */
+const LEVELS = [
+  ...[-5, 1, 3, 9].map((level) => ({ [constants.ZSTD_c_compressionLevel]: level })),
+  {
+    [constants.ZSTD_c_compressionLevel]: 3,
+    [constants.ZSTD_c_strategy]: constants.ZSTD_btultra2,
+  },
+];
+
 Deno.test("zstdStream: damaged frames throw or give the output of zlib", () => {
   let [same, refused] = [0, 0];
   fc.assert(
     fc.property(
-      fc.constantFrom(-5, 1, 3, 9, 19),
+      fc.constantFrom(...LEVELS),
       fc.nat(1500),
       fc.nat(20),
       fc.array(fc.tuple(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.nat(255)), {
         maxLength: 3,
       }),
-      (compressionLevel, size, shift, changes) => {
+      (params, size, shift, changes) => {
         const plain = Uint8Array.from({ length: 20 * size }, (_, i) => (i * i >> shift) & (i >> 9));
-        const frame = new Uint8Array(zstdCompressSync(plain, {
-          params: { [constants.ZSTD_c_compressionLevel]: compressionLevel },
-        }));
+        const frame = new Uint8Array(zstdCompressSync(plain, { params }));
         for (const [at, byte] of changes) frame[Math.floor(at * frame.length)] = byte;
         let ours: Uint8Array | undefined;
         let limit = 1 << 20;
