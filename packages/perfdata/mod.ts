@@ -19,6 +19,7 @@ export * from "./open.ts";
 export type * from "./profile_question.ts";
 export * from "./recording.ts";
 export type { Frame } from "./sample_frames.ts";
+export type { AuxCopyOptions, AuxData, AuxProgress, CopiedAux } from "./auxtrace/aux_data.ts";
 export type { DumpTextOptions, RecordText, RecordTextOptions } from "./text/record_text.ts";
 export type { SampleTextOptions } from "./text/script_of_recording.ts";
 export type { SharedText, ShareText, TextKind } from "./text/text_host.ts";

@@ -1,4 +1,3 @@
-import type { AuxStream } from "@perfdata/session/auxtrace";
 import type { ImportedKind, Profile, SampleCollector } from "@perfdata/profile";
 import type { DumpStats, HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
@@ -27,6 +26,7 @@ import type { Consumer, Engine, EngineOptions, Needs, Workers } from "@perfdata/
 import type { WriteText } from "@perfdata/session/workers";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
+import type { AuxCopyOptions, AuxData, AuxHost, CopiedAux } from "./auxtrace/aux_data.ts";
 import { ownProcess } from "./files/node_fs.ts";
 import type { Frame } from "./sample_frames.ts";
 import type { OpenOptions } from "./open.ts";
@@ -92,18 +92,6 @@ export interface OpenedRecording {
   readonly options: OpenOptions;
   /** The bundle that is searched for symbols first. */
   readonly bundle: SymbolBundle | undefined;
-}
-
-/** AUX data of a CPU or thread, such as Intel PT. */
-export interface AuxData {
-  /** The CPU; missing if the data is of a thread on all CPUs. */
-  readonly cpu?: number;
-  /** The thread; missing if the data is of all threads on a CPU. */
-  readonly tid?: number;
-  /** Size in bytes. */
-  readonly size: number;
-  /** Reads the bytes. Where buffers overlap, each byte is read once. */
-  read(): Promise<Uint8Array>;
 }
 
 /**
@@ -618,26 +606,59 @@ export class Recording implements Disposable {
     return result;
   }
 
-  /** The AUX data of each CPU or thread, such as Intel PT. */
+  /**
+   * The AUX data of each CPU or thread, such as Intel PT.
+   *
+   * @throws {TypeError} If the recording is a stream: see {@linkcode Recording.copyAux}.
+   */
   async auxStreams(): Promise<AuxData[]> {
-    const { copyAuxStream, auxStreamBytes, readAuxTrace } = await import(
-      "@perfdata/session/auxtrace"
-    );
-    const { streams } = await readAuxTrace(await this.#open());
-    const source = this.#source;
-    if (!isRandomAccess(source)) {
-      throw new TypeError("AUX data is read where it is: not of a stream");
-    }
-    return streams.map((stream: AuxStream) => ({
-      cpu: stream.cpu,
-      ...(stream.tid === undefined || stream.tid < 0 ? {} : { tid: stream.tid }),
-      size: auxStreamBytes(stream),
-      read: async () => {
-        const sink = memorySink();
-        await copyAuxStream(stream, source, sink);
-        return sink.bytes();
-      },
-    }));
+    const { auxData } = await import("./auxtrace/aux_data.ts");
+    return await auxData(await this.#auxHost());
+  }
+
+  /**
+   * Copies the AUX data of each CPU or thread, of a file or stream. Where buffers overlap, each byte
+   * is copied once.
+   *
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   *
+   * @example
+   * ```ts
+   * import { memorySink } from "@perfdata/format";
+   * import { open } from "@perfdata/perfdata";
+   * import { assertEquals } from "@std/assert";
+   *
+   * using recording = await open("fixtures/synthesized/pt-cpus.perf.data");
+   * const sinks = new Map<number, ReturnType<typeof memorySink>>();
+   * await recording.copyAux({
+   *   open({ cpu = -1 }) {
+   *     const sink = memorySink();
+   *     sinks.set(cpu, sink);
+   *     return sink;
+   *   },
+   * });
+   * assertEquals([...sinks].map(([cpu, sink]) => [cpu, sink.bytes().length]), [
+   *   [0, 3248],
+   *   [1, 6824],
+   *   [3, 3224],
+   * ]);
+   * ```
+   */
+  async copyAux(options: AuxCopyOptions): Promise<CopiedAux> {
+    const { copyAux } = await import("./auxtrace/aux_data.ts");
+    const copied = await copyAux(await this.#auxHost(), options);
+    this.#isRead();
+    return copied;
+  }
+
+  async #auxHost(): Promise<AuxHost> {
+    return {
+      reader: await this.#open(),
+      source: this.#source,
+      diagnostics: this.#options.diagnostics,
+      progress: (total) => this.#progressOf(total ?? Infinity).progress,
+    };
   }
 
   /**

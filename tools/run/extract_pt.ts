@@ -1,11 +1,5 @@
 /** Runs `extract-pt`. */
-import {
-  alignedRows,
-  isRandomAccess,
-  type RandomAccessSource,
-  visible,
-} from "@perfdata/format/bytes";
-import { PerfDataReader } from "@perfdata/format/records";
+import { alignedRows, visible } from "@perfdata/format/bytes";
 import { type NewFile, type NewFolder, newFolder, openSource } from "@perfdata/format/files";
 import {
   auxFlagNames,
@@ -14,26 +8,22 @@ import {
   type AuxStream,
   auxStreamBytes,
   type AuxTrace,
-  copyAuxStream,
-  copyAuxWhileReading,
-  readAuxTrace,
-  stitchAuxTrace,
 } from "@perfdata/session/auxtrace";
+import type { CopiedAux, Recording } from "@perfdata/perfdata";
 import { copyAuxToFiles } from "@perfdata/perfdata/workers";
 import { PERF_AUXTRACE_INTEL_PT, PERF_AUXTRACE_NAMES } from "@perfdata/user-records";
 import {
   about,
   aboutAsync,
-  Complaints,
   giveUpWriting,
   InputError,
   oneFile,
   openOutput,
-  Progress,
   UsageError,
   writeOut,
   writeOutput,
 } from "../shared/cli.ts";
+import { openRecording } from "../shared/open_recording.ts";
 import { parseNumbers } from "../shared/sample_flags.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { writePtxedFiles } from "../shared/ptxed.ts";
@@ -273,70 +263,39 @@ class Outputs implements Disposable {
   }
 }
 
-/** Extracts from a seekable file: reads the index first, then copies. */
-async function extractFromFile(
-  wish: Wish,
-  reader: PerfDataReader,
-  source: RandomAccessSource,
-  outputs: Outputs,
-  complaints: Complaints,
-): Promise<AuxTrace> {
-  const trace = await readAuxTrace(reader, { diagnostics: complaints.take });
-  const streams = chosen(wish, trace);
-  // The positions of AUX data in samples are only known once all samples were read.
-  if (trace.streams.some((stream) => stream.idx < 0)) {
-    complaints.muted = true;
-    return await extractWhileReading(wish, reader, outputs, complaints);
-  }
-  outputs.prepare(trace.type, streams);
-  if (!wish.raw) await stitchAuxTrace(trace, source);
-  if (wish.list) return trace;
-  const total = streams.reduce((sum, stream) => sum + auxStreamBytes(stream), 0);
-  const progress = new Progress("extract-pt", total);
-  try {
-    if (wish.output === "-") {
-      for (const stream of streams) {
-        await copyAuxStream(stream, source, { write: writeOut }, progress.add);
+/** Copies the data to the outputs. */
+async function extract(wish: Wish, recording: Recording, outputs: Outputs): Promise<CopiedAux> {
+  const { file, list, output, raw } = wish;
+  const toStdout = output === "-";
+  let isPrepared = false;
+  return await recording.copyAux({
+    raw,
+    known(trace) {
+      const streams = chosen(wish, trace);
+      // AUX data in samples is copied like that of a pipe: its streams are known one by one.
+      isPrepared = trace.streams.every(({ idx }) => idx >= 0);
+      if (isPrepared) outputs.prepare(trace.type, streams);
+    },
+    open(stream, type) {
+      if (!wants(wish, stream)) return undefined;
+      if (!isPrepared) {
+        checkType(wish, type);
+        outputs.prepare(type, [stream]);
       }
-    } else {
+      if (list) return undefined;
+      return toStdout ? { write: writeOut } : outputs.open(stream, type);
+    },
+    copy: list || toStdout ? undefined : async (trace, progress) => {
+      const streams = chosen(wish, trace);
       const copies = streams.map((stream) => {
         const { temporary } = outputs.open(stream, trace.type);
         const name = outputs.names.path(outputs.names.of(stream, trace.type));
         return { stream, path: temporary, name };
       });
-      await copyAuxToFiles(wish.file, copies, { progress: progress.add });
-    }
-  } finally {
-    progress.finish();
-  }
-  return trace;
-}
-
-/** Extracts while reading records: from a pipe, or AUX data in samples. */
-async function extractWhileReading(
-  wish: Wish,
-  reader: PerfDataReader,
-  outputs: Outputs,
-  complaints: Complaints,
-): Promise<AuxTrace> {
-  const progress = new Progress("extract-pt", reader.fileSize);
-  try {
-    return await copyAuxWhileReading(reader, {
-      diagnostics: complaints.take,
-      open(stream, found) {
-        if (!wants(wish, stream)) return undefined;
-        const type = found.info?.type ?? 0;
-        checkType(wish, type);
-        outputs.prepare(type, [stream]);
-        if (wish.list) return undefined;
-        return wish.output === "-" ? { write: writeOut } : outputs.open(stream, type);
-      },
-      raw: wish.raw,
-      progress: progress.add,
-    });
-  } finally {
-    progress.finish();
-  }
+      const total = streams.reduce((sum, stream) => sum + auxStreamBytes(stream), 0);
+      await copyAuxToFiles(file, copies, { progress: progress(total) });
+    },
+  });
 }
 
 function table(
@@ -372,15 +331,13 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
   const { file, list, json } = wish;
   const toStdout = wish.output === "-";
   if (list || toStdout) giveUpWriting();
-  const complaints = new Complaints(`extract-pt: ${file}`);
-  const source = about(file, () => openSource(file, { interruptible: true }));
   using outputs = new Outputs(wish);
-  const { reader, trace } = await aboutAsync(file, async () => {
-    const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-    const trace = isRandomAccess(source)
-      ? await extractFromFile(wish, reader, source, outputs, complaints)
-      : await extractWhileReading(wish, reader, outputs, complaints);
-    return { reader, trace };
+  const { reader, trace, complaints } = await aboutAsync(file, async () => {
+    const { recording, complaints, progress } = await openRecording("extract-pt", file, {
+      source: openSource(file, { interruptible: true }),
+    });
+    const copied = await extract(wish, recording, outputs).finally(() => progress.finish());
+    return { ...copied, complaints };
   });
   complaints.finish();
 
