@@ -287,6 +287,14 @@ Deno.test("ask, span: a stream of a file has the times without a CPU and the spa
   assertEquals(sumOf(await seen.profile()), sumOf(await file.profile()));
 });
 
+Deno.test("functions: the shares of the latency of all rows add up to 1", async () => {
+  using recording = await open(recorded("all-cpus"), NONE);
+  const rows = await recording.functions({ latency: true });
+  const sum = rows.reduce((all, { latency = NaN }) => all + latency, 0);
+  assert(rows.length > 1 && Math.abs(sum - 1) < 1e-9, `${rows.length} rows: ${sum}`);
+  assert(rows.some(({ latency, overhead }) => latency !== overhead));
+});
+
 Deno.test("ask: without threads, a profile has commands, with the same periods", async () => {
   using recording = await open(recorded(NAME), NONE);
   const { profile } = await recording.ask({ threads: false });

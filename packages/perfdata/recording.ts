@@ -241,7 +241,8 @@ export class Recording implements Disposable {
     ]);
     const counts = new SampleCollector(functionColumns(shown, children));
     const { symbols } = await this.collect(counts, { filter });
-    const table = await functionTable(counts, await symbols(), shown);
+    const callees = children && shown.callees !== false;
+    const table = await functionTable(counts, await symbols(), { ...shown, callees });
     const rows: NamedFunctionRow[] = [];
     for (const row of table.rows) {
       if ((rows.length & 0xff) === 0) await this.#turns.turn();

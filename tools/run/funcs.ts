@@ -11,7 +11,13 @@ import {
   sumDoubts,
   trustLines,
 } from "@perfdata/profile";
-import { type FunctionTable, functionTable, functionText, sampleKeys } from "@perfdata/report";
+import {
+  FunctionChains,
+  FunctionTable,
+  functionTable,
+  functionText,
+  sampleKeys,
+} from "@perfdata/report";
 import {
   aboutAsync,
   complain,
@@ -47,8 +53,7 @@ async function print(
   { order, flags: { on } }: Question,
   table: FunctionTable,
 ): Promise<void> {
-  const { FunctionChains } = order === undefined ? {} : await import("@perfdata/report");
-  const chains = order && FunctionChains && new FunctionChains(table, order);
+  const chains = order && new FunctionChains(table, order);
   const { csvText } = on.csv ? await import("../shared/csv.ts") : {};
   for (
     const text of functionText(table, {
@@ -72,7 +77,6 @@ async function print(
 async function ofTrace(question: Question): Promise<number> {
   const { name, sort, inline, limit, flags } = question;
   const { decodeBranches } = await import("../shared/branches_pt.ts");
-  const { FunctionTable } = await import("@perfdata/report");
   const { TraceBranchSamples } = await import("@perfdata/report/figures");
   let counts: InstanceType<typeof TraceBranchSamples> | undefined;
   const { trace, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
@@ -154,7 +158,6 @@ async function ofProfile(
   from: "tables" | "imported" | "transformed",
 ): Promise<number> {
   const { name, sort, limit } = question;
-  const { FunctionTable } = await import("@perfdata/report");
   const lacking = sort.find((key) =>
     key === "socket" || key === "cpu"
       ? key === "socket" || profile.samples.cpu === undefined
@@ -181,27 +184,14 @@ async function ofProfile(
 
 /** Prints a table of the samples of a recording. */
 async function ofSamples(question: Question, opened: SampleRecording): Promise<number> {
-  const { name, sort, branches, memory, types, weight, inline, order, flags } = question;
-  const { on, value } = flags;
+  const { name, memory, types, weight, columns, flags: { on, value } } = question;
   const { recording, progress, itraced } = opened;
   const isTime = isTimeWeight(weight);
-  const filter = await sampleFilter(flags, recording);
-  const { keys: { details, ...keys }, quantum } = question;
-  const lines = inline && (sort.includes("sym") || order !== undefined) ||
-    sort.some((key) => key.startsWith("src"));
-  const counts = new SampleCollector({
-    lines,
-    branches,
-    memory,
-    weight,
-    parallelism: question.parallelism,
-    filter: isTime ? filter : undefined,
-    keys: { ...keys, details: details && { quantum, ...details } },
-    stacks: on.children || order !== undefined,
-  });
+  const filter = await sampleFilter(question.flags, recording);
+  const counts = new SampleCollector({ ...columns, filter: isTime ? filter : undefined });
   const { engine, symbols } = await recording.collect(counts, {
     filter,
-    lines: lines || types,
+    lines: columns.lines === true || types,
     stitchLbr: on["stitch-lbr"],
   });
   progress.finish();

@@ -1,9 +1,10 @@
 /** Parses the flags of `funcs`. */
-import { isTimeWeight, type ProfileWeight } from "@perfdata/profile";
+import { type CollectOptions, isTimeWeight, type ProfileWeight } from "@perfdata/profile";
 import {
   areOfBranches,
   areOfMemory,
   areOfTypes,
+  functionColumns,
   type FunctionOptions,
   sampleKeys,
   SORT_KEYS,
@@ -45,7 +46,8 @@ function sortKeys(keys: readonly string[]): SortKey[] {
 export interface Question {
   readonly name: string;
   readonly sort: readonly SortKey[];
-  readonly keys: ReturnType<typeof sampleKeys>;
+  /** The columns of samples that the rows need. */
+  readonly columns: CollectOptions;
   readonly branches: boolean;
   readonly memory: boolean;
   /** Whether rows are data types. */
@@ -60,8 +62,6 @@ export interface Question {
   readonly isLatency: boolean;
   /** Keep only samples taken while this many threads were running. */
   readonly parallelism: ReturnType<typeof parseNumbers> | undefined;
-  /** Nanoseconds that times are rounded down to. */
-  readonly quantum: number | undefined;
   readonly named: ReturnType<typeof nameFilters>;
   readonly flags: Flags;
 }
@@ -116,24 +116,37 @@ export function questionOf(flags: Flags): Question {
     ? undefined
     : Number(parseLength("time-quantum", value["time-quantum"]));
   if (quantum === 0) throw new UsageError("--time-quantum is 0");
+  const weight = parseWeight(value.weight);
+  const inline = on.inline || !(on["no-inline"] || branches || memory);
+  const order = parseWord("call-graph", value["call-graph"], ["caller", "callee"]);
+  const parallelism = value.parallelism === undefined
+    ? undefined
+    : parseNumbers("parallelism", value.parallelism);
+  const { keys: { details, ...keys } = {}, ...columns } = functionColumns(
+    { sort, inline, latency: isLatency, chains: order !== undefined },
+    on.children,
+  );
   return {
     name: oneFile(operands),
     sort,
-    // Samples taken at different parallelism have different latencies, so group by it.
-    keys: sampleKeys(isLatency ? [...sort, "parallelism"] : sort),
+    columns: {
+      ...columns,
+      branches,
+      memory,
+      weight,
+      parallelism,
+      keys: { ...keys, details: details && { quantum, ...details } },
+    },
     branches,
     memory,
     types: areOfTypes(sort),
-    weight: parseWeight(value.weight),
-    inline: on.inline || !(on["no-inline"] || branches || memory),
+    weight,
+    inline,
     limit: parseCount("limit", value.limit) ?? Infinity,
     percent: parsePercent("percent-limit", value["percent-limit"]) ?? 0,
-    order: parseWord("call-graph", value["call-graph"], ["caller", "callee"]),
+    order,
     isLatency,
-    parallelism: value.parallelism === undefined
-      ? undefined
-      : parseNumbers("parallelism", value.parallelism),
-    quantum,
+    parallelism,
     named: nameFilters(flags),
     flags,
   };
@@ -179,8 +192,9 @@ export function wantedOf(question: Question, eventNames: readonly string[]): Fun
 
 /** Whether the question needs data that only recordings have, not profiles. */
 export function needsRecording(
-  { branches, memory, types, weight, keys, parallelism, flags }: Question,
+  { branches, memory, types, weight, columns, parallelism, flags }: Question,
 ): boolean {
-  return branches || memory || types || weight !== "period" || keys.details !== undefined ||
+  return branches || memory || types || weight !== "period" ||
+    columns.keys?.details !== undefined ||
     parallelism !== undefined || flags.value.itrace !== undefined;
 }

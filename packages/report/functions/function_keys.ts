@@ -82,17 +82,25 @@ export function sampleKeys(sort: readonly SortKey[]): SampleKeys {
 
 /** Columns that a {@link SampleCollector} collects for these rows. */
 export function functionColumns(
-  { sort = [], inline }: Pick<FunctionOptions, "sort" | "inline">,
+  { sort = DEFAULT_KEYS, inline = false, latency = false, chains = false }: Pick<
+    FunctionOptions,
+    "sort" | "inline" | "latency" | "chains"
+  >,
   children: boolean,
 ): CollectOptions {
   return {
-    keys: sampleKeys(sort),
-    stacks: children,
+    // Samples taken at different parallelism have different latencies, so group by it.
+    keys: sampleKeys(latency ? [...sort, "parallelism"] : sort),
+    stacks: children || chains,
     branches: areOfBranches(sort),
     memory: areOfMemory(sort),
-    lines: inline === true || sort.some((key) => key.startsWith("src")),
+    lines: inline && (sort.includes("sym") || chains) ||
+      sort.some((key) => key.startsWith("src")),
   };
 }
+
+/** The keys of rows if no others are asked for. */
+export const DEFAULT_KEYS: readonly SortKey[] = ["comm", "dso", "sym"];
 
 /** Whether rows of these keys are branches. */
 export function areOfBranches(sort: readonly SortKey[]): boolean {

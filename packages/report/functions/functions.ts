@@ -21,7 +21,7 @@ import { type HistogramColumns, SampleHistogram, type SymbolTrust } from "@perfd
 import type { SymbolResolver } from "@perfdata/symbols";
 import type { SymbolObject } from "@perfdata/symbols/resolver";
 import type { ContextColumn, End, NameColumn } from "./function_columns.ts";
-import { type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
+import { DEFAULT_KEYS, type FunctionKey, keysOf, keyValue } from "./function_keys.ts";
 import { orderedRows } from "./function_order.ts";
 import type { FunctionOptions, FunctionRow } from "./function_options.ts";
 import { FINE_COLUMNS, type NameNeeds, PlaceNames } from "./function_names.ts";
@@ -122,7 +122,7 @@ export class FunctionTable {
     this.#code = code;
     this.unknownTypes = found.unknownTypes;
     this.trust = found.trust;
-    this.keys = keysOf(options.sort ?? ["comm", "dso", "sym"]);
+    this.keys = keysOf(options.sort ?? DEFAULT_KEYS);
     this.#grouped = new Set(this.keys.flatMap(({ context }) => context ?? []));
     this.recordedEvents = code.events.map(({ name }) => name);
     const joined = this.#grouped.has("pmu") ? this.#joined(options.events) : undefined;
@@ -755,7 +755,7 @@ async function accessesOf(
 
 /** Names that rows need. */
 export function nameNeeds(options: FunctionOptions): NameNeeds {
-  const keys = keysOf(options.sort ?? ["comm", "dso", "sym"]);
+  const keys = keysOf(options.sort ?? DEFAULT_KEYS);
   const by = (column: NameColumn) => keys.some(({ needs }) => needs === column);
   const filtered = options.only !== undefined;
   return {
