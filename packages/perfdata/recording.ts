@@ -151,7 +151,7 @@ export class Recording implements Disposable {
    */
   async info(): Promise<RecordingInfo> {
     const reader = await this.#open();
-    const { recordingInfo } = await import("@perfdata/report/figures");
+    const { recordingInfo } = await import("./info_calls.ts");
     const workers = await this.#workers(reader);
     const info = await recordingInfo(reader, { ...this.#progressIn(reader), workers });
     this.#isRead();
