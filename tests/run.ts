@@ -147,6 +147,8 @@ try {
       ...["test", "--no-check", "--config", "deno.json", "--lock=deno.dev.lock", "-A"],
       ...["--parallel", ...paths],
     ],
+    // Programs that several tests compile are made once (packages/symbols/testing/toolchain.ts).
+    env: { PERFDATA_TEST_PROGRAMS: temporary },
     cwd: ROOT,
   }).spawn().status;
   Deno.exitCode = code;

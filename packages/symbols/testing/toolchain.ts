@@ -129,12 +129,48 @@ export function usableFlavours(): Flavour[] {
   });
 }
 
-/** Builds {@linkcode PROGRAM}. Returns the path of the binary. */
-export function build(folder: string, flavour: Flavour, ...more: string[]): string {
-  const source = `${folder}/program.cc`;
-  Deno.writeTextFileSync(source, PROGRAM);
-  const output = `${folder}/${flavour.name.replaceAll(/[^\w]+/g, "_")}`;
-  const [compiler, ...flags] = flavour.command;
-  run(compiler, ...flags, ...more, "-o", output, source);
+let ownFolder: string | undefined;
+
+/**
+ * Folder of programs that several tests use: that of a run of `tests/run.ts`, otherwise one of this
+ * test file, which is removed at its end.
+ */
+function sharedFolder(): string {
+  const shared = Deno.env.get("PERFDATA_TEST_PROGRAMS") ?? ownFolder;
+  if (shared !== undefined) return shared;
+  const folder = Deno.makeTempDirSync({ prefix: "perfdata-programs-" });
+  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+  return ownFolder = folder;
+}
+
+/**
+ * Makes a file at a path. Test files in other threads make it at the same time, or have it whole.
+ */
+function madeOnce(path: string, make: (path: string) => void): string {
+  try {
+    Deno.statSync(path);
+  } catch {
+    const own = `${path}.${crypto.randomUUID()}`;
+    make(own);
+    Deno.renameSync(own, path);
+  }
+  return path;
+}
+
+/**
+ * Builds {@linkcode PROGRAM}. Returns the path of the binary, a copy that the test may change.
+ * Each build is compiled once.
+ */
+export function build(folder: string, { name, command }: Flavour, ...more: string[]): string {
+  const shared = sharedFolder();
+  const source = madeOnce(`${shared}/program.cc`, (path) => Deno.writeTextFileSync(path, PROGRAM));
+  const [compiler, ...flags] = command;
+  const fileName = (...words: string[]) => words.join("_").replaceAll(/[^\w]+/g, "_");
+  const made = madeOnce(
+    `${shared}/${fileName(name, ...more)}`,
+    (path) => run(compiler, ...flags, ...more, "-o", path, source),
+  );
+  const output = `${folder}/${fileName(name)}`;
+  Deno.copyFileSync(made, output);
   return output;
 }
