@@ -3,6 +3,7 @@ import {
   type Engine,
   type LookUpProgress,
   shortName,
+  ShownNames,
   shownObjects,
   type SymbolTrust,
 } from "@perfdata/session";
@@ -166,14 +167,13 @@ function shownFrames(
   shown: Int32Array,
   { table, show, ranges }: Parameters<typeof shownPlaces>[3],
 ): Int32Array {
-  const byName = new Map<string, string>();
+  const names = new ShownNames(show);
   const shownOf = Int32Array.from(functions.name, (name, number) => {
     const object = intAt(shown, intAt(functions.object, number));
     const kind = byteAt(functions.kind, number);
     const symbol = functions.symbol?.[number];
     if (symbol === undefined) return table.named(object, kind, name);
-    const text = byName.get(name) ?? show(name);
-    byName.set(name, text);
+    const text = names.name(name);
     if (ranges !== true) return table.named(object, kind, text);
     return table.symbol(object, kind, { name: text, start: symbol.start, end: symbol.end });
   });

@@ -10,6 +10,7 @@ import {
   PlaceUses,
   RelativeTime,
   type Run,
+  ShownNames,
   type SymbolTrust,
   Tracepoints,
 } from "@perfdata/session";
@@ -438,19 +439,17 @@ function longest(a: WaitSums, b: WaitSums): number {
 /** Displayed names of the functions of places. */
 class CallerNames {
   readonly #code: NamedCode;
-  readonly #show: (name: string) => string;
-  /** By index of the function. */
-  readonly #shown: (string | undefined)[] = [];
+  readonly #shown: ShownNames;
 
   constructor(code: NamedCode, show: (name: string) => string) {
     this.#code = code;
-    this.#show = show;
+    this.#shown = new ShownNames(show);
   }
 
   of(place: number): string | undefined {
     const number = functionAt(this.#code, place);
     if (number < 0) return undefined;
-    return this.#shown[number] ??= this.#show(this.#code.functions.name[number] ?? "");
+    return this.#shown.name(this.#code.functions.name[number] ?? "");
   }
 
   /** Name of a function with the offset. */
