@@ -18,15 +18,19 @@ import {
 import { BranchCounts } from "@perfdata/export/code";
 import { openSource } from "@perfdata/format/files";
 import { PerfDataReader } from "@perfdata/format/records";
-import { runEngine, sampleJobs } from "@perfdata/session";
+import type { Recording, ShareWork } from "@perfdata/perfdata";
+import { SampleCollector } from "@perfdata/profile";
+import { sampleJobs } from "@perfdata/session";
 import { ElfFile } from "@perfdata/symbols";
 import { SymbolsError } from "@perfdata/symbols/resolver";
 import { openBinaryFile, openDwarf } from "@perfdata/symbols/files";
-import { about, complain, Complaints, InputError, parseWord, Progress, UsageError } from "./cli.ts";
+import { about, complain, InputError, parseWord, UsageError } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { hasIntelPt, writeChunks } from "./open_profile.ts";
+import { openRecording } from "./open_recording.ts";
 import { sampleFilter } from "./sample_flags.ts";
+import { sampleThreads } from "./sample_threads.ts";
 import { symbolOptions } from "./symbol_flags.ts";
 import { parseJobs } from "./record_flags.ts";
 
@@ -103,23 +107,12 @@ async function exportSamples(
   elf: ElfFile,
   output: string,
 ): Promise<number> {
-  const complaints = new Complaints(`export: ${name}`);
-  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-  const { SampleCollector } = await import("@perfdata/profile");
-  const counts = new SampleCollector();
-  const progress = new Progress("export", reader.fileSize);
-  const threads = await sampleJobs(parseJobs(flags.value.jobs), reader);
-  const { places, eventNames } = await runEngine(reader, [counts], {
-    workers: threads === 1
-      ? undefined
-      : await (await import("@perfdata/perfdata/workers")).collectWorkers(name, threads, {
-        collect: {},
-        symbols: symbolOptions(flags),
-      }),
-    filter: await sampleFilter(flags, reader),
-    progress: progress.add,
-    diagnostics: complaints.take,
+  const { recording, complaints, progress } = await openRecording("export", name, {
+    threads: sampleThreads(name, flags.value.jobs, symbolOptions(flags)),
   });
+  const counts = new SampleCollector();
+  const filter = await sampleFilter(flags, recording);
+  const { engine: { places, eventNames } } = await recording.collect(counts, { filter });
   progress.finish();
   const { histogram, totals } = counts;
   const all = totals.reduce((sum, { samples }) => sum + samples, 0);
@@ -240,52 +233,41 @@ async function countedBranches(
     const { traceBranches } = await import("./branches_pt.ts");
     return { ...await traceBranches("export", name, flags), of: "all of its Intel PT" };
   }
-  const complaints = new Complaints(`export: ${name}`);
-  const counted = await countStacks(name, flags, complaints, "export", parseJobs(flags.value.jobs));
+  const { recording, complaints, progress } = await openRecording("export", name, {
+    threads: branchThreads(name, parseJobs(flags.value.jobs)),
+  });
+  const counted = await countStacks(recording, flags);
+  progress.finish();
+  const report = () => {
+    complaints.finish();
+    return complaints.count === 0 ? 0 : 1;
+  };
   if (counted.counts.samples === 0) {
-    counted.report();
+    report();
     const instead = format === "bolt" ? "; --form samples does without" : "";
     throw new InputError(
       `${name}: no samples with branches; perf record -b records them${instead}`,
     );
   }
-  return counted;
+  return { ...counted, of: `${counted.counts.samples} samples`, report };
 }
 
-/**
- * Counts the branches of branch stacks.
- *
- * @param complaints Receives read errors.
- * @param tool The command's name for the progress line. Without it there is no progress line.
- * @param jobs The value of `--jobs`.
- */
-export async function countStacks(
-  name: string,
-  flags: Parameters<typeof sampleFilter>[0],
-  complaints: Complaints,
-  tool?: string,
-  jobs?: number,
-): Promise<Counted> {
-  const reader = await PerfDataReader.open(openSource(name), { diagnostics: complaints.take });
-  const counts = new BranchCounts();
-  const progress = tool === undefined ? undefined : new Progress(tool, reader.fileSize);
-  const threads = await sampleJobs(jobs, reader);
-  const { places } = await runEngine(reader, [counts], {
-    workers: threads === 1
-      ? undefined
-      : await (await import("@perfdata/perfdata/workers")).branchWorkers(name, threads),
-    filter: await sampleFilter(flags, reader),
-    ...(progress === undefined ? {} : { progress: progress.add }),
-    diagnostics: complaints.take,
-  });
-  progress?.finish();
-  return {
-    counts,
-    places,
-    of: `${counts.samples} samples`,
-    report: () => {
-      complaints.finish();
-      return complaints.count === 0 ? 0 : 1;
-    },
+/** Starts threads that count branches. */
+export function branchThreads(name: string, jobs?: number): ShareWork {
+  return async ({ reader }) => {
+    const threads = await sampleJobs(jobs, reader);
+    if (threads === 1) return undefined;
+    return await (await import("@perfdata/perfdata/workers")).branchWorkers(name, threads);
   };
+}
+
+/** Counts the branches of branch stacks. The recording has {@link branchThreads}. */
+export async function countStacks(
+  recording: Recording,
+  flags: Parameters<typeof sampleFilter>[0],
+): Promise<Pick<Counted, "counts" | "places">> {
+  const counts = new BranchCounts();
+  const filter = await sampleFilter(flags, recording);
+  const { places } = await recording.read([counts], { filter });
+  return { counts, places };
 }

@@ -8,8 +8,10 @@ import {
   type ReadCode,
 } from "@perfdata/export/code";
 import type { PerfDataReader } from "@perfdata/format/records";
-import { countStacks } from "./branch_exports.ts";
-import { complain, Complaints } from "./cli.ts";
+import { openSource } from "@perfdata/format/files";
+import { open } from "@perfdata/perfdata";
+import { branchThreads, countStacks } from "./branch_exports.ts";
+import { complain, Progress } from "./cli.ts";
 import { hasIntelPt } from "./open_profile.ts";
 import type { traceBranches } from "./branches_pt.ts";
 
@@ -38,10 +40,15 @@ export async function recordedRuns(
     complain("annotate: how often code ran is counted in files alone, not in a stream");
     return undefined;
   }
-  // The first pass reported the errors.
-  const complaints = new Complaints(name);
-  complaints.muted = true;
-  const { counts, places } = await countStacks(name, flags, complaints, progress);
+  const bar = progress === undefined ? undefined : new Progress(progress, undefined);
+  const recording = await open(openSource(name), {
+    // The first pass reported the errors.
+    diagnostics: () => {},
+    progress: (_, bytes, all) => bar?.reach(bytes, all),
+    threads: branchThreads(name),
+  });
+  const { counts, places } = await countStacks(recording, flags);
+  bar?.finish();
   return counts.samples === 0 ? undefined : runsOf({ counts, places });
 }
 
