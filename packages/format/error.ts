@@ -2,9 +2,16 @@ import { visible } from "./text/visible.ts";
 
 /**
  * Kind of error, for programs: `not-perf-data` if a file is not a `perf.data` file, `cut` if it ends
- * too early, `damaged` if bytes contradict the format.
+ * too early, `damaged` if bytes contradict the format. For Intel PT: `no-aux-data` if a recording has
+ * no AUX data, `not-intel-pt` if it is of another kind, `not-decoded` if nothing of it can be decoded.
  */
-export type PerfDataErrorCode = "not-perf-data" | "cut" | "damaged";
+export type PerfDataErrorCode =
+  | "not-perf-data"
+  | "cut"
+  | "damaged"
+  | "no-aux-data"
+  | "not-intel-pt"
+  | "not-decoded";
 
 /** Location and kind of an error, for the constructor of {@link PerfDataError}. */
 export interface ErrorPlace {

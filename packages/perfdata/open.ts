@@ -11,12 +11,16 @@ import {
 } from "@perfdata/format/bytes";
 import { expandedStream, fileCompression, PerfDataReader } from "@perfdata/format/records";
 import type { LookUpProgress } from "@perfdata/session";
-import type { SymbolFiles } from "@perfdata/symbols";
+import type { ImportedKind } from "@perfdata/profile";
+import type { SymbolBundle, SymbolFiles } from "@perfdata/symbols";
 import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
 import type { OpenSymbols, ShareWork } from "./profile_question.ts";
 import { inputKind } from "./input_kind.ts";
-import { Recording } from "./recording.ts";
+import { ownProcess } from "./files/node_fs.ts";
+import { type OpenedTracing, Recording } from "./recording.ts";
 import type { ShareText } from "./text/text_host.ts";
+import type { Synthesis, Synthesized } from "./trace/synthesize.ts";
+import type { DecodedBytes, OpenCode, ShareTrace } from "./trace/trace_question.ts";
 
 /** Input of {@linkcode open}. */
 export type RecordingInput =
@@ -35,6 +39,17 @@ export interface OpenOptions {
    * first stack is unwound or the first name is looked up.
    */
   readonly symbols?: "machine" | "none" | SymbolFiles | OpenSymbols;
+  /**
+   * Location of the code that Intel PT executed: as `symbols`, or a function that opens it. By
+   * default, code is searched where symbols are, or on this machine if a function opens those.
+   */
+  readonly code?: "machine" | "none" | SymbolFiles | OpenCode;
+  /**
+   * The letters of perf's `--itrace`, such as `i100us` or `b`: the recording then has samples
+   * synthesized from its Intel PT, for all methods. {@linkcode Recording.synthesized} tells what was
+   * decoded. A copy with the samples is held in memory, or in a file of `temp`.
+   */
+  readonly itrace?: string | undefined;
   /** A bundle of `perfdata symbols bundle`, searched before other files. */
   readonly bundle?: Uint8Array;
   /** Aborts reading. */
@@ -59,10 +74,14 @@ export interface OpenOptions {
   readonly textThreads?: ShareText;
   /**
    * Opens a temporary file. {@linkcode Recording.span} and {@linkcode Recording.chosen} copy a source
-   * that is not seekable to it, so that they can read it before other methods. The default for
-   * compressed records is a copy in memory.
+   * that is not seekable to it, so that they can read it before other methods. The copy with the
+   * samples of `itrace` is in another one. The default for that and for compressed records is memory.
    */
   readonly temp?: () => TempFile;
+  /** Starts other threads that decode Intel PT. The result is the same. */
+  readonly traceThreads?: ShareTrace | undefined;
+  /** Called while Intel PT is decoded. */
+  readonly decoding?: DecodedBytes;
   /** Yields to the event loop during long work; by default every 20 ms. */
   readonly turns?: EventLoopTurns;
 }
@@ -77,7 +96,8 @@ export interface OpenOptions {
  * compressed input are held in memory, decompressed. A source of `@perfdata/format` is read directly; if
  * it is not seekable, only one method of the recording can be called.
  * @throws {TypeError} If the input is of another type.
- * @throws {PerfDataError} If the input is not a recording.
+ * @throws {PerfDataError} If the input is not a recording, or has no Intel PT for `itrace`.
+ * @throws {RangeError} If a letter of `itrace` is unknown.
  * @throws {Error} If the operating system cannot open the file.
  *
  * @example
@@ -94,10 +114,9 @@ export interface OpenOptions {
  * ```
  */
 export async function open(input: RecordingInput, options: OpenOptions = {}): Promise<Recording> {
-  const { symbols, bundle, signal, diagnostics = () => {} } = options;
-  if (typeof symbols === "string" && symbols !== "machine" && symbols !== "none") {
-    throw new TypeError(`open: symbols: expected machine, none or files, not ${symbols}`);
-  }
+  const { symbols, code, bundle, signal, itrace, diagnostics = () => {} } = options;
+  checkPlace("symbols", symbols);
+  checkPlace("code", code);
   signal?.throwIfAborted();
   const path = pathOf(input);
   const whole = isSource(input)
@@ -106,15 +125,27 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
   try {
     const { source, kind } = await inputKind(whole);
     const { turns = new EventLoopTurns(signal) } = options;
-    const read = isRandomAccess(source) ? turns.source(source) : source;
+    const recorded = isRandomAccess(source) ? turns.source(source) : source;
+    const opened = bundle === undefined
+      ? undefined
+      : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
+    const tracing: OpenedTracing = {
+      code: codeOpener(options, opened, typeof path === "string" ? path : undefined),
+      async decoding(bytes, all) {
+        signal?.throwIfAborted();
+        await options.decoding?.(bytes, all);
+        await turns.turn();
+      },
+    };
+    const made = itrace === undefined
+      ? undefined
+      : await synthesized(recorded, kind, { letters: itrace, ...options, ...tracing });
+    const read = made === undefined ? recorded : turns.source(made.source);
     // Read the header now, to report its errors. The first method call opens a stream, since only
     // some have to hold it.
     const reader = kind === undefined && isRandomAccess(read)
       ? await PerfDataReader.open(read, { diagnostics })
       : undefined;
-    const opened = bundle === undefined
-      ? undefined
-      : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
     return new Recording({
       source: read,
       // Without diagnostics, the first method call reads the header again and throws its errors.
@@ -125,11 +156,59 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
       name: options.name ?? (path === undefined ? nameOf(input) : pathText(path)),
       options,
       bundle: opened,
+      tracing,
+      synthesized: made,
     });
   } catch (error) {
     whole.close?.();
     throw error;
   }
+}
+
+/** Throws if the location of files is a word that is not known. */
+function checkPlace(option: "symbols" | "code", place: unknown): void {
+  if (typeof place !== "string" || place === "machine" || place === "none") return;
+  throw new TypeError(`open: ${option}: expected machine, none or files, not ${place}`);
+}
+
+/** Copies the recording with samples from its Intel PT. */
+async function synthesized(
+  source: ByteSource,
+  kind: ImportedKind | undefined,
+  how: Synthesis,
+): Promise<Synthesized> {
+  if (kind !== undefined) {
+    throw new PerfDataError("a profile of another tool has no Intel PT", { code: "no-aux-data" });
+  }
+  return await (await import("./trace/synthesize.ts")).synthesize(source, how);
+}
+
+/** Opens the code that Intel PT executed, from the location that the options name. */
+function codeOpener(
+  { symbols, code }: OpenOptions,
+  bundle: SymbolBundle | undefined,
+  folder: string | undefined,
+): OpenCode {
+  const machine = ownProcess() === undefined ? "none" : "machine";
+  const place = code ?? (typeof symbols === "function" ? machine : symbols ?? machine);
+  if (typeof place === "function") return place;
+  return async (recorded) => {
+    const [{ codeIn }, { machineFiles, machinePlaces }] = await Promise.all([
+      import("./files/code_places.ts"),
+      import("./files/machine_files.ts"),
+    ]);
+    const isMachine = place === "machine";
+    return codeIn(recorded, {
+      files: isMachine
+        ? machineFiles
+        : place === "none"
+        ? { open: () => undefined, read: () => undefined }
+        : place,
+      places: isMachine ? machinePlaces() : undefined,
+      bundle,
+      folder: isMachine ? folder : undefined,
+    });
+  };
 }
 
 /** A source that can be read again. */

@@ -6,6 +6,7 @@ import type {
   ProfileOptions,
   SampleCollector,
 } from "@perfdata/profile";
+import type { PtLoss } from "@perfdata/pt/decode";
 import type {
   Consumer,
   Engine,
@@ -51,12 +52,23 @@ export interface ProfileQuestion extends ProfileOptions, SampleReading, Pick<Nam
   readonly filter?: EngineOptions["filter"];
   /** Whether callers have source lines and inlined functions; true by default. */
   readonly lines?: boolean | undefined;
+  /**
+   * If no sample passes the filter and the recording has Intel PT, the profile is of that: the
+   * durations of executed stacks. Here: whether it has a sample for each change of a stack, with its
+   * time, instead of sums.
+   */
+  readonly timeline?: boolean | undefined;
 }
 
 /** A profile, with the facts about its samples. */
 export interface ProfileAnswer {
   /** The profile. It has no samples if no sample passes the filter. */
   readonly profile: Profile;
+  /**
+   * Set if the profile is of Intel PT, because no sample passes the filter: the parts of the trace
+   * that could not be decoded or named. The other facts are those of the samples.
+   */
+  readonly traced?: PtLoss;
   /** Trust in the names, by object. */
   readonly trust: SymbolTrust;
   /** The engine that read the recording: places, events, unwound stacks. */

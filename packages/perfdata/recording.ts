@@ -11,9 +11,10 @@ import {
   intAt,
   isRandomAccess,
   memorySink,
+  type RandomAccessSource,
   type TempFile,
 } from "@perfdata/format/bytes";
-import { featuresFirst, PerfDataReader, type ReaderOptions } from "@perfdata/format/records";
+import { featuresFirst, held, PerfDataReader, type ReaderOptions } from "@perfdata/format/records";
 import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
 import type {
   RateOptions,
@@ -28,6 +29,8 @@ import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
 import type { LocatedRecord } from "@perfdata/user-records";
 import type { AuxCopyOptions, AuxData, AuxHost, CopiedAux } from "./auxtrace/aux_data.ts";
 import { ownProcess } from "./files/node_fs.ts";
+import type { RecordingTrace } from "./trace/recording_trace.ts";
+import type { DecodedBytes, OpenCode, SynthesizedSamples } from "./trace/trace_question.ts";
 import type { Frame } from "./sample_frames.ts";
 import type { OpenOptions } from "./open.ts";
 import type {
@@ -74,6 +77,14 @@ export interface FunctionsOptions extends FunctionOptions, SampleChoice {
   readonly children?: boolean;
 }
 
+/** Inputs of decoding Intel PT. */
+export interface OpenedTracing {
+  /** Opens the code that it executed. */
+  readonly code: OpenCode;
+  /** Reports progress, yields to the event loop, and stops if the signal is aborted. */
+  readonly decoding: DecodedBytes;
+}
+
 /** Constructor arguments of {@linkcode Recording}. */
 export interface OpenedRecording {
   /** The bytes. Reading them yields to the event loop. */
@@ -92,6 +103,12 @@ export interface OpenedRecording {
   readonly options: OpenOptions;
   /** The bundle that is searched for symbols first. */
   readonly bundle: SymbolBundle | undefined;
+  /** Inputs of decoding Intel PT. */
+  readonly tracing: OpenedTracing;
+  /** The recording before samples were synthesized, and facts about these. */
+  readonly synthesized:
+    | { readonly recorded: RandomAccessSource; readonly made: SynthesizedSamples }
+    | undefined;
 }
 
 /**
@@ -104,8 +121,13 @@ export interface OpenedRecording {
 export class Recording implements Disposable {
   /** The kind of another tool's profile; `undefined` for a recording. */
   readonly imported: ImportedKind | undefined;
+  /** The samples that {@linkcode OpenOptions.itrace} asked for. */
+  readonly synthesized: SynthesizedSamples | undefined;
   #source: ByteSource;
   #close: () => void;
+  /** The recording before samples were synthesized. */
+  readonly #unsampled: RandomAccessSource | undefined;
+  readonly #tracing: OpenedTracing;
   /** The reader of {@linkcode open}, until the first call uses it. */
   #first: PerfDataReader | undefined;
   /** Whether the bytes were read. */
@@ -116,12 +138,18 @@ export class Recording implements Disposable {
   readonly #options: OpenOptions;
   readonly #bundle: SymbolBundle | undefined;
   readonly #profiles = new Map<boolean, Promise<Profile>>();
+  /** Profiles of Intel PT. */
+  readonly #durations = new WeakSet<Profile>();
   readonly #turns: EventLoopTurns;
 
   /** Called by {@linkcode open}. */
   constructor(
-    { source, reader, imported, name, options, bundle, turns, close }: OpenedRecording,
+    { source, reader, imported, name, options, bundle, turns, close, tracing, synthesized }:
+      OpenedRecording,
   ) {
+    this.synthesized = synthesized?.made;
+    this.#unsampled = synthesized?.recorded;
+    this.#tracing = tracing;
     this.imported = imported;
     this.#bundle = bundle;
     this.#turns = turns;
@@ -319,7 +347,7 @@ export class Recording implements Disposable {
 
   async #profile(timed: boolean, filter?: EngineOptions["filter"]): Promise<Profile> {
     const { imported } = this;
-    if (imported === undefined) return (await this.ask({ timed, filter })).profile;
+    if (imported === undefined) return (await this.ask({ timed, timeline: timed, filter })).profile;
     if (filter?.time !== undefined) {
       throw new RangeError("time is for recordings, not for profiles of other tools");
     }
@@ -336,7 +364,8 @@ export class Recording implements Disposable {
 
   /**
    * The profile that a question asks for, with the facts about its samples: the trust in names,
-   * unwound stacks, totals. Not kept for later calls. If times are missing because no context switches
+   * unwound stacks, totals. If no sample passes the filter, it is of the Intel PT that the recording
+   * has. Not kept for later calls. If times are missing because no context switches
    * were recorded, `missingSwitches` of `@perfdata/session` says so, from the collector.
    *
    * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
@@ -355,11 +384,18 @@ export class Recording implements Disposable {
    */
   async ask(question: ProfileQuestion = {}): Promise<ProfileAnswer> {
     const { naming } = this.#options;
-    const { namedProfile, profileCollector } = await import("./samples_profile.ts");
+    const { isTimeWeight, namedProfile, profileCollector } = await import("./samples_profile.ts");
     const collector = profileCollector(question);
     const collected = await this.collect(collector, question);
     const { ranges } = question;
-    return await namedProfile(collector, collected, { title: this.#name, naming, ranges });
+    const how = { title: this.#name, naming, ranges };
+    const answer = await namedProfile(collector, collected, how);
+    const isTraced = collector.samples === 0 && this.synthesized === undefined &&
+      !isTimeWeight(collector.weight) && await this.hasTrace();
+    if (!isTraced) return answer;
+    const { profile, loss } = await (await this.trace()).profile(question);
+    this.#durations.add(profile);
+    return { ...answer, profile, traced: loss };
   }
 
   /**
@@ -477,14 +513,23 @@ export class Recording implements Disposable {
 
   /** Other threads for counts that are not of a collector. */
   async #workers(reader: PerfDataReader): Promise<Workers | undefined> {
-    const { threads } = this.#options;
-    return await threads?.({ collect: undefined, reader, isScanned: false, isShared: false });
+    return await this.#threads?.({
+      collect: undefined,
+      reader,
+      isScanned: false,
+      isShared: false,
+    });
   }
 
   #host(reader: PerfDataReader): ReadingHost {
-    const { diagnostics, threads } = this.#options;
+    const { diagnostics } = this.#options;
     const symbols = (wanted: SymbolsWanted) => this.#symbols(wanted);
-    return { ...this.#progressIn(reader), diagnostics, threads, symbols };
+    return { ...this.#progressIn(reader), diagnostics, threads: this.#threads, symbols };
+  }
+
+  /** Other threads for samples. They open the file, which does not have synthesized samples. */
+  get #threads(): OpenOptions["threads"] {
+    return this.synthesized === undefined ? this.#options.threads : undefined;
   }
 
   /** The call tree of an event; by default that with most samples (see `shownEvents`). */
@@ -655,11 +700,80 @@ export class Recording implements Disposable {
 
   async #auxHost(): Promise<AuxHost> {
     return {
-      reader: await this.#open(),
-      source: this.#source,
+      reader: await this.#openRecorded(),
+      source: this.#recorded,
       diagnostics: this.#options.diagnostics,
       progress: (total) => this.#progressOf(total ?? Infinity).progress,
     };
+  }
+
+  /**
+   * Opens the Intel PT: executed stacks, calls, branches and instructions.
+   *
+   * @throws {PerfDataError} If there is no AUX data (code `no-aux-data`), if it is not Intel PT
+   * (`not-intel-pt`), or if the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing.
+   * @throws {TypeError} If the recording is a stream that was read.
+   *
+   * @example
+   * ```ts
+   * import { open } from "@perfdata/perfdata";
+   * import { assertEquals } from "@std/assert";
+   *
+   * using recording = await open("fixtures/synthesized/pt-cpus.perf.data", { symbols: "none" });
+   * const trace = await recording.trace();
+   * const { profile, loss } = await trace.profile();
+   * assertEquals([profile.samples.length, typeof loss.undecoded], [0, "string"]);
+   * ```
+   */
+  async trace(): Promise<RecordingTrace> {
+    const { diagnostics, naming, traceThreads } = this.#options;
+    const source = await this.#heldRecorded();
+    const { openTrace } = await import("./trace/open_trace.ts");
+    return await openTrace(await this.#openRecorded(), source, {
+      ...this.#tracing,
+      diagnostics: this.synthesized === undefined ? diagnostics : () => {},
+      title: this.#name,
+      symbols: (wanted) => this.#symbols(wanted),
+      threads: traceThreads,
+      naming,
+    });
+  }
+
+  /** Whether the recording has Intel PT. A stream is not read: `false`. */
+  async hasTrace(): Promise<boolean> {
+    const source = this.#recorded;
+    if (this.imported !== undefined || !isRandomAccess(source)) return false;
+    return await (await import("./trace/open_trace.ts")).hasIntelPt(source);
+  }
+
+  /** Whether the recording has Intel PT and no samples. A stream is not read: `false`. */
+  async hasOnlyTrace(): Promise<boolean> {
+    const source = this.#recorded;
+    if (this.imported !== undefined || !isRandomAccess(source)) return false;
+    return await (await import("./trace/open_trace.ts")).isTraceAlone(source);
+  }
+
+  /** The bytes with AUX data: without the samples of `itrace`. */
+  get #recorded(): ByteSource {
+    return this.#unsampled ?? this.#source;
+  }
+
+  /** The bytes with AUX data, which are read where they are: a stream is held. */
+  async #heldRecorded(): Promise<RandomAccessSource> {
+    if (!this.#isUsed && !isRandomAccess(this.#recorded)) {
+      this.#source = this.#turns.source(await held(this.#source));
+    }
+    const source = this.#recorded;
+    if (isRandomAccess(source)) return source;
+    throw new TypeError("AUX data is read where it is: not of a stream that was read");
+  }
+
+  /** A reader of the recording with AUX data. */
+  async #openRecorded(): Promise<PerfDataReader> {
+    if (this.synthesized === undefined) return await this.#open();
+    // Errors were reported when samples were synthesized.
+    return await PerfDataReader.open(this.#recorded, { diagnostics: () => {} });
   }
 
   /**
@@ -686,7 +800,9 @@ export class Recording implements Disposable {
       throw new RangeError(`exportAs: ${JSON.stringify(format)}; formats: ${known}`);
     }
     const profile = await this.profile({ timed: found.timed === true });
-    for await (const chunk of await found.write(profile, {})) {
+    for await (
+      const chunk of await found.write(profile, { durations: this.#durations.has(profile) })
+    ) {
       await this.#turns.turn();
       yield chunk;
     }

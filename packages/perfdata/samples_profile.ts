@@ -18,6 +18,8 @@ import type {
   ShareWork,
 } from "./profile_question.ts";
 
+export { isTimeWeight };
+
 /** The surroundings of a reading of samples: symbols, threads, progress and errors. */
 export interface ReadingHost extends Pick<EngineOptions, "progress" | "diagnostics"> {
   /** Opens the symbols. */

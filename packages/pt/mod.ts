@@ -13,6 +13,7 @@ export {
   type ItraceOptions,
   type ItracePeriod,
   parseItrace,
+  parseSampleItrace,
 } from "./samples/itrace.ts";
 export {
   BRANCH_WORDS,

@@ -27,10 +27,10 @@ import {
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { chosenEvent, hasOnlyPt, type ReadProfile, readProfile } from "../shared/open_profile.ts";
-import { titleOf } from "../shared/open_recording.ts";
 import { disassembler } from "../shared/disassembler.ts";
-import { KERNEL_FILE_NOTE, objectCode } from "../shared/pt_input.ts";
-import type { TraceCounts } from "../shared/branches_pt.ts";
+import { objectCode } from "../shared/pt_input.ts";
+import { KERNEL_FILE_NOTE } from "../shared/trace_loss.ts";
+import type { TracedInsns } from "../shared/annotate_pt.ts";
 import { Sources } from "../shared/source_lines.ts";
 import { writeStyled } from "../shared/styled.ts";
 import type { FLAGS } from "../annotate.ts";
@@ -47,7 +47,7 @@ interface Shown {
   readonly whole: number;
   readonly sources: Sources;
   /** Execution counts decoded from the trace, if there is one. */
-  readonly traced: TraceCounts | undefined;
+  readonly traced: TracedInsns["traced"] | undefined;
 }
 
 export async function run(flags: AnnotateFlags): Promise<number> {
@@ -64,9 +64,7 @@ export async function run(flags: AnnotateFlags): Promise<number> {
   return await aboutAsync(name, async () => {
     const { itrace } = value;
     const traced = on.pt || (itrace === undefined && name !== "-" && await hasOnlyPt(name))
-      ? await (await import("../shared/annotate_pt.ts")).readTracedInsns(
-        ...["annotate", name, flags, titleOf(name)] as const,
-      )
+      ? await (await import("../shared/annotate_pt.ts")).readTracedInsns("annotate", name, flags)
       : undefined;
     const { profile: all, isWhole, source } = traced ??
       await readProfile("annotate", name, flags, { debugInformation: true, itrace });

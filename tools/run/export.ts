@@ -14,11 +14,10 @@ import {
 } from "../shared/cli.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { chosenEvent, hasOnlyPt, readProfile, writeChunks } from "../shared/open_profile.ts";
-import { titleOf } from "../shared/open_recording.ts";
 import { transformed } from "../shared/transformed.ts";
 import { parseWeight } from "../shared/weight.ts";
 import { BRANCH_FORMATS, exportBranches } from "../shared/branch_exports.ts";
-import type { CallFormat } from "../shared/pt_stack_profile.ts";
+import type { CallFormat } from "../shared/call_slices.ts";
 import { parseJobs } from "../shared/record_flags.ts";
 import type { FLAGS } from "../export.ts";
 
@@ -165,22 +164,16 @@ async function writeCalls(
   output: string,
   format: CallFormat,
 ): Promise<number> {
-  const { writeCallSlices } = await import("../shared/pt_stack_profile.ts");
+  const { writeCallSlices } = await import("../shared/call_slices.ts");
   let bytes = 0;
   using file = output === "-"
     ? undefined
     : about(output, () => newFile(output, { force: flags.on.force }));
-  const isWhole = await writeCallSlices(
-    "export",
-    name,
-    flags,
-    { title: titleOf(name), format, jobs: parseJobs(flags.value.jobs) },
-    (chunk) => {
-      bytes += chunk.length;
-      if (file === undefined) writeOut(chunk);
-      else file.write(chunk);
-    },
-  );
+  const isWhole = await writeCallSlices("export", name, flags, format, (chunk) => {
+    bytes += chunk.length;
+    if (file === undefined) writeOut(chunk);
+    else file.write(chunk);
+  });
   about(output, () => file?.commit());
   if (output !== "-") complain(`export: ${output}: ${bytes} bytes, ${FORMATS[format]?.about}`);
   return isWhole ? 0 : 1;

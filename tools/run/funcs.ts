@@ -39,6 +39,7 @@ import { choosesSamples, givenFilters, sampleFilter } from "../shared/sample_fla
 import { resolverOf } from "../shared/symbol_flags.ts";
 import { reportSwitches } from "../shared/weight.ts";
 import { openSamples, type SampleRecording } from "../shared/open_input.ts";
+import { printItraceLoss } from "../shared/open_recording.ts";
 import { writeTable } from "../shared/styled.ts";
 import { tableFolders } from "../shared/table_folders.ts";
 import { noSamplesText, whyNoAccesses, whyNothing } from "../shared/nothing.ts";
@@ -76,15 +77,14 @@ async function print(
 /** Prints a table of branches decoded from Intel PT. */
 async function ofTrace(question: Question): Promise<number> {
   const { name, sort, inline, limit, flags } = question;
-  const { decodeBranches } = await import("../shared/branches_pt.ts");
+  const { openTrace } = await import("../shared/command_trace.ts");
+  const { printLoss } = await import("../shared/trace_loss.ts");
   const { TraceBranchSamples } = await import("@perfdata/report/figures");
-  let counts: InstanceType<typeof TraceBranchSamples> | undefined;
-  const { trace, report } = await decodeBranches("funcs", name, flags, ({ names }) => {
-    const samples = new TraceBranchSamples(names, sampleKeys(sort));
-    counts = samples;
-    return (rows) => samples.take(rows);
-  });
-  if (counts === undefined) throw new InputError(`${name}: no Intel PT`);
+  const { trace: opened, filter, complaints, progress } = await openTrace("funcs", name, flags);
+  const { trace } = opened;
+  const counts = new TraceBranchSamples(trace.sideband.threads.names, sampleKeys(sort));
+  const loss = await opened.branches((rows) => counts.take(rows), { filter });
+  progress.finish();
   const resolver = await resolverOf(flags, name, {
     machine: trace.engine.recorded,
     parameters: false,
@@ -100,7 +100,7 @@ async function ofTrace(question: Question): Promise<number> {
     "funcs",
     trustLines(table.trust, { verbose: flags.on.verbose, counted: "ends of branches" }),
   );
-  const status = report();
+  const status = printLoss("funcs", name, loss, complaints) ? 0 : 1;
   const [{ samples } = { samples: 0 }] = counts.totals;
   if (samples === 0) throw new InputError(`${name}: no branches in its Intel PT`);
   if (table.rows.length > 0 || limit === 0) return status;
@@ -185,7 +185,7 @@ async function ofProfile(
 /** Prints a table of the samples of a recording. */
 async function ofSamples(question: Question, opened: SampleRecording): Promise<number> {
   const { name, memory, types, weight, columns, flags: { on, value } } = question;
-  const { recording, progress, itraced } = opened;
+  const { recording, progress } = opened;
   const isTime = isTimeWeight(weight);
   const filter = await sampleFilter(question.flags, recording);
   const counts = new SampleCollector({ ...columns, filter: isTime ? filter : undefined });
@@ -215,7 +215,7 @@ async function ofSamples(question: Question, opened: SampleRecording): Promise<n
     reportUnknownTypes?.("funcs", name, table.unknownTypes);
   }
   const status = await reportRows(question, { ...opened, engine, counts, table });
-  return itraced?.report() === false ? 1 : status;
+  return await printItraceLoss("funcs", name, recording) ? status : 1;
 }
 
 /** Reports what the rows lack, or why there are no rows. Returns the exit code. */

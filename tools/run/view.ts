@@ -123,7 +123,7 @@ async function profileOf(
   weight: ProfileWeight = "period",
   how: Pick<
     Parameters<typeof readProfile>[3],
-    "progress" | "naming" | "decoded" | "turns" | "shared"
+    "progress" | "naming" | "decoding" | "turns" | "shared"
   > = {},
 ): Promise<MadeProfile> {
   const { profile: read, isWhole, source: from } = await readProfile("view", name, flags, {
@@ -231,7 +231,7 @@ async function serve(
           shared,
           turns,
           progress: (_, bytes, all) => steps.reached(`Reading ${titleOf(of)}`, bytes, all),
-          decoded(bytes, all) {
+          decoding(bytes, all) {
             steps.read(`Decoding the Intel PT of ${titleOf(of)}`, bytes, all);
             return short.settled();
           },

@@ -1,5 +1,10 @@
 /** Shared by all commands: errors, flag values, standard output, progress. */
-import { OutOfMemory, PerfDataError, visible } from "@perfdata/format/bytes";
+import {
+  OutOfMemory,
+  PerfDataError,
+  type PerfDataErrorCode,
+  visible,
+} from "@perfdata/format/bytes";
 import {
   type NewFile,
   newFile,
@@ -327,13 +332,19 @@ export async function aboutAsync<T>(what: string, action: () => Promise<T>): Pro
   }
 }
 
+/** The next step after an error. */
+const ADVICE: Readonly<Partial<Record<PerfDataErrorCode, string>>> = {
+  "no-aux-data": '; record with "perf record -e intel_pt//u -- PROGRAM"',
+  "not-intel-pt": "; extract-pt --all-aux extracts it",
+};
+
 function explained(what: string, error: unknown): unknown {
   if (error instanceof OutputError) return new InputError(error.message, { cause: error });
   if (isMemory(error)) {
     return new InputError(`${what}: ${(error as Error).message}`, { cause: error });
   }
   const reason = error instanceof PerfDataError
-    ? error.located()
+    ? error.located() + (ADVICE[error.code] ?? "")
     : error instanceof Deno.errors.NotFound && what.includes("\uFFFD")
     ? "its name is not UTF-8; give its content on standard input: - < FILE"
     : systemReason(error);

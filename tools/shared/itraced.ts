@@ -6,19 +6,9 @@ import { type PtSampleRecords, ptSampleRecords } from "@perfdata/edit/slice";
 import type { ByteSource, RandomAccessSource } from "@perfdata/format/bytes";
 import { memoryFile, PerfDataReader, tempStore } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
-import { type ItraceOptions, parseItrace } from "@perfdata/pt";
-import { complain, Progress, UsageError } from "./cli.ts";
+import { parseSampleItrace } from "@perfdata/pt";
+import { asUsage, complain, Progress } from "./cli.ts";
 import { type codeFiles, codeOf, imagesOf, openPt, reportLoss } from "./pt_input.ts";
-
-/** Options of `--itrace`, with their letters, whose samples have data that only `script` prints. */
-const LEFT_TO_SCRIPT: readonly (readonly [keyof ItraceOptions, string])[] = [
-  ["ptwrites", "w"],
-  ["power", "p"],
-  ["interrupts", "I"],
-  ["pebs", "o"],
-  ["addedChain", "G"],
-  ["addedBranches", "L"],
-];
 
 /** A recording with samples synthesized from its Intel PT. */
 export interface Itraced {
@@ -44,33 +34,6 @@ interface ItraceWish {
 }
 
 /**
- * Parses the value of `--itrace`.
- *
- * @throws {UsageError} If a letter is unknown, only for `script`, or if no letter asks for samples.
- */
-function optionsOf(letters: string): ItraceOptions {
-  let itrace: ItraceOptions;
-  try {
-    itrace = parseItrace(letters);
-  } catch (error) {
-    if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
-    throw error;
-  }
-  const others = LEFT_TO_SCRIPT.filter(([option]) => itrace[option] === true || itrace[option]);
-  if (others.length > 0) {
-    const shown = others.map(([, letter]) => letter).join(", ");
-    throw new UsageError(
-      `--itrace: ${shown}: only "perfdata script" shows what these samples have`,
-    );
-  }
-  const { branches, instructions, cycles, transactions } = itrace;
-  if (!branches && !transactions && instructions === undefined && cycles === undefined) {
-    throw new UsageError("--itrace: no samples: one of i, y, b, c, r, x is needed");
-  }
-  return itrace;
-}
-
-/**
  * Opens the trace of a recording, and creates the edit that adds samples.
  *
  * @throws {UsageError} If a letter is unknown or only for `script`.
@@ -81,7 +44,7 @@ export async function itraceEdit(
   name: string,
   { letters, where = {}, opened: input }: ItraceWish,
 ): Promise<ItraceEdit> {
-  const itrace = optionsOf(letters);
+  const itrace = asUsage(() => parseSampleItrace(letters), "--");
   const { trace: opened, complaints } = await openPt(tool, name, {
     code: (recorded) => codeOf(recorded, where, imagesOf(undefined, name)),
     opened: input,

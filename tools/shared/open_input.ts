@@ -4,12 +4,13 @@ import { type OpenOptions, openSource } from "@perfdata/format/files";
 import { inputKind, type InputOfKind } from "@perfdata/perfdata/collect";
 import type { SAMPLE_FLAGS, SYMBOL_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
-import type { Itraced } from "./itraced.ts";
 import {
   type CommandRecording,
   openRecording,
   type OpenRecordingOptions,
+  traceOptions,
 } from "./open_recording.ts";
+import { parseJobs } from "./record_flags.ts";
 import { sampleThreads } from "./sample_threads.ts";
 import { symbolOptions, symbolsOf } from "./symbol_flags.ts";
 
@@ -22,19 +23,13 @@ export async function openInput(
 }
 
 /** A recording for its samples, or a profile of another tool. */
-export interface SampleRecording extends CommandRecording {
-  /** The result of `--itrace`, if it is given and the input is a recording. */
-  readonly itraced: Itraced | undefined;
-}
+export type SampleRecording = CommandRecording;
 
 /** Options of {@link openSamples}. */
 interface OpenSamplesOptions
   extends
-    Pick<OpenRecordingOptions, "turns" | "progress" | "naming">,
-    Pick<OpenOptions, "interruptible"> {
-  /** The value of `--itrace`. */
-  readonly itrace: string | undefined;
-}
+    Pick<OpenRecordingOptions, "turns" | "progress" | "decoding" | "naming" | "itrace">,
+    Pick<OpenOptions, "interruptible"> {}
 
 /**
  * Opens a recording with the flags for symbols and threads, or another tool's profile. With
@@ -48,26 +43,22 @@ export async function openSamples(
   flags: FlagsOf<typeof SYMBOL_FLAGS & typeof SAMPLE_FLAGS> & {
     readonly value: { readonly jobs?: string | undefined };
   },
-  { itrace, interruptible = false, ...options }: OpenSamplesOptions,
+  { itrace, turns, progress, decoding, naming, interruptible = false }: OpenSamplesOptions,
 ): Promise<SampleRecording> {
   const { source, kind } = itrace === undefined
     ? { source: openSource(name, { interruptible }) }
     : await openInput(name, { interruptible });
-  const itraced = itrace === undefined || kind !== undefined
-    ? undefined
-    : await (await import("./itraced.ts")).itraced(tool, name, {
-      letters: itrace,
-      where: flags.value,
-      opened: source,
-    });
-  const opened = await openRecording(tool, name, {
-    ...options,
-    source: itraced?.source ?? source,
-    symbols: symbolsOf(flags, name, options.turns?.turn),
-    // Threads open the recording by its name.
-    threads: itraced === undefined
-      ? sampleThreads(name, flags.value.jobs, symbolOptions(flags))
-      : undefined,
+  const { jobs } = flags.value;
+  return await openRecording(tool, name, {
+    source,
+    // The caller refuses samples of another tool's profile.
+    itrace: kind === undefined ? itrace : undefined,
+    ...traceOptions(name, flags, parseJobs(jobs)),
+    symbols: symbolsOf(flags, name, turns?.turn),
+    threads: sampleThreads(name, jobs, symbolOptions(flags)),
+    turns,
+    progress,
+    decoding,
+    naming,
   });
-  return { ...opened, itraced };
 }

@@ -4,7 +4,6 @@ import {
   type ChosenEvent,
   eventCounts,
   filterProfile,
-  isTimeWeight,
   misleadingLines,
   type NameLookUp,
   type Profile,
@@ -13,9 +12,7 @@ import {
   trustLines,
 } from "@perfdata/profile";
 import { newFile, openSource } from "@perfdata/format/files";
-import { type EventLoopTurns, floatAt, isRandomAccess } from "@perfdata/format/bytes";
-import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
-import { PerfDataReader } from "@perfdata/format/records";
+import { type EventLoopTurns, floatAt } from "@perfdata/format/bytes";
 import { type AddressedPlaces, type Engine, stacksText } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
 import {
@@ -31,14 +28,14 @@ import {
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import type { SharedPass } from "../../view/recording/recording_service.ts";
-import type { DecodedBytes } from "./pt_stack_profile.ts";
 import { choosesSamples, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { reportSwitches } from "./weight.ts";
 import { parseJobs } from "./record_flags.ts";
-import { openInput, openSamples, type SampleRecording } from "./open_input.ts";
-import { titleOf } from "./open_recording.ts";
-import type { OpenOptions } from "@perfdata/perfdata";
+import { openSamples, type SampleRecording } from "./open_input.ts";
+import { type CommandRecording, printItraceLoss } from "./open_recording.ts";
+import { open, type OpenOptions, type Recording, type TraceProfile } from "@perfdata/perfdata";
 import { noSamplesText } from "./nothing.ts";
+import { printLoss } from "./trace_loss.ts";
 import { tableFolders } from "./table_folders.ts";
 
 /** The parsed flags of commands that read a profile. */
@@ -74,8 +71,8 @@ interface ReadProfileOptions extends ProfileOptions, Pick<NameLookUp, "ranges"> 
   readonly timeline?: boolean;
   /** Called while the recording is read: see `OpenOptions`. */
   readonly progress?: NonNullable<OpenOptions["progress"]>;
-  /** Called during decoding of Intel PT, which awaits it. */
-  readonly decoded?: DecodedBytes;
+  /** Called while Intel PT is decoded: see `OpenOptions`. */
+  readonly decoding?: NonNullable<OpenOptions["decoding"]>;
   /** Called while addresses are symbolized. */
   readonly naming?: NonNullable<OpenOptions["naming"]>;
   /**
@@ -108,9 +105,15 @@ export async function readProfile(
     const { readTablesProfile } = await import("./profile_of_tables.ts");
     return await readTablesProfile(tool, name, flags, options);
   }
-  if (options.pt === true) return await ptProfileOf(tool, name, flags, options);
-  const { turns, progress, naming, itrace } = options;
-  const opened = await openSamples(tool, name, flags, { turns, progress, naming, itrace });
+  if (options.pt === true) {
+    const { openTrace } = await import("./command_trace.ts");
+    const jobs = parseJobs(flags.value.jobs);
+    const how = { jobs, decoding: options.decoding };
+    const { trace, filter, ...about } = await openTrace(tool, name, flags, how);
+    const read = await trace.profile({ timeline: options.timeline, filter });
+    return ofTrace(tool, name, flags, { ...read, ...about });
+  }
+  const opened = await openSamples(tool, name, flags, options);
   if (opened.recording.imported !== undefined) {
     if (weight !== "period" || options.itrace !== undefined) {
       const other = weight !== "period" ? `weight ${weight}` : "itrace";
@@ -126,11 +129,11 @@ export async function readProfile(
 async function profileOfSamples(
   tool: string,
   name: string,
-  { recording, complaints, progress, itraced }: SampleRecording,
+  { recording, complaints, progress }: SampleRecording,
   flags: ProfileFlags,
   options: ReadProfileOptions,
 ): Promise<ReadProfile> {
-  const { weight = "period", shared } = options;
+  const { shared } = options;
   const { verbose } = flags.on;
   const answer = await recording.ask({
     ...options,
@@ -146,10 +149,11 @@ async function profileOfSamples(
   progress.finish();
   shared?.counted?.(engine);
   await reportSwitches(tool, name, collector);
+  if (answer.traced !== undefined) {
+    const { profile, traced: loss } = answer;
+    return ofTrace(tool, name, flags, { profile, loss, complaints, progress });
+  }
   if (collector.samples === 0) {
-    if (!isTimeWeight(weight) && itraced === undefined && name !== "-" && await hasIntelPt(name)) {
-      return await ptProfileOf(tool, name, flags, options);
-    }
     complaints.finish();
     const isSound = complaints.count === 0 && !choosesSamples(flags);
     throw new (isSound ? NothingToShow : InputError)(
@@ -168,42 +172,42 @@ async function profileOfSamples(
   const lost = /callers where nothing was mapped/.test(profile.trust);
   complain(`${tool}: ${name}: ${profile.trust}${remedyText(trust, lost)}`);
   complaints.finish();
-  const isWhole = itraced?.report() !== false && complaints.count === 0;
+  const isWhole = await printItraceLoss(tool, name, recording) && complaints.count === 0;
   return { profile, isWhole, isPt: false, source: { engine, resolver } };
 }
 
-/** Reads a profile from the Intel PT of a recording. */
-async function ptProfileOf(
+/** A profile of Intel PT, after a report of what it lacks. */
+function ofTrace(
   tool: string,
   name: string,
   flags: ProfileFlags,
-  { timeline = false, decoded }: Pick<ReadProfileOptions, "timeline" | "decoded">,
-): Promise<ReadProfile> {
-  const { readPtProfile } = await import("./pt_stack_profile.ts");
-  const jobs = parseJobs(flags.value.jobs);
-  const title = titleOf(name);
-  const read = await readPtProfile(tool, name, flags, { title, timeline, jobs, decoded });
-  const profile = filterProfile(read.profile, nameFilters(flags));
+  { profile: read, loss, complaints, progress }: TraceProfile & Omit<CommandRecording, "recording">,
+): ReadProfile {
+  progress.finish();
+  const isWhole = printLoss(tool, name, loss, complaints);
+  if (read.samples.length === 0) throw new InputError(`${name}: nothing was decoded`);
+  const profile = filterProfile(read, nameFilters(flags));
   if (profile.samples.length === 0) throw new InputError("nothing passes the filters");
-  return { profile, isWhole: read.isWhole, isPt: true };
+  return { profile, isWhole, isPt: true };
 }
 
+/** Whether a file has Intel PT. Standard input is not read. */
 export async function hasIntelPt(name: string): Promise<boolean> {
-  const aux = await import("@perfdata/session/auxtrace");
-  const { source, kind } = await openInput(name);
-  return kind === undefined && isRandomAccess(source) && await aux.hasIntelPt(source);
+  return await isOf(name, (recording) => recording.hasTrace());
 }
 
-/** Whether a file has Intel PT and no samples. */
+/** Whether a file has Intel PT and no samples. Standard input is not read. */
 export async function hasOnlyPt(name: string): Promise<boolean> {
-  if (name === "-" || !await hasIntelPt(name)) return false;
-  const reader = await PerfDataReader.open(openSource(name), { diagnostics: () => {} });
-  for await (const batch of reader.batches({ quiet: true })) {
-    for (let i = 0; i < batch.count; i++) {
-      if (batch.type(i) === PERF_RECORD_SAMPLE) return false;
-    }
-  }
-  return true;
+  return await isOf(name, (recording) => recording.hasOnlyTrace());
+}
+
+async function isOf(
+  name: string,
+  test: (recording: Recording) => Promise<boolean>,
+): Promise<boolean> {
+  if (name === "-") return false;
+  using recording = await open(openSource(name));
+  return await test(recording);
 }
 
 /**

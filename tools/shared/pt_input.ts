@@ -2,18 +2,16 @@
 import type { ByteSource } from "@perfdata/format/bytes";
 import { held, PerfDataReader } from "@perfdata/format/records";
 import { openSource } from "@perfdata/format/files";
-import { readAuxTrace } from "@perfdata/session/auxtrace";
 import {
   bundledCode,
   type CodeRecorder,
-  lossText,
-  missingCode,
+  openIntelPt,
   type OpenPtOptions,
   type PtCounts,
+  ptLoss,
   type PtNames,
   PtTrace,
   type TraceCode,
-  unsureText,
 } from "@perfdata/pt/decode";
 import {
   type CodeFiles,
@@ -24,11 +22,10 @@ import {
 import { BuildIdFolder, openCodeFile } from "@perfdata/symbols";
 import { type BinarySource, type RecordedMachine, SymbolsError } from "@perfdata/symbols/resolver";
 import { BundleError, defaultPlaces, openBinaryFile, openBundle } from "@perfdata/symbols/files";
-import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
-import { UNVERIFIED_MARK } from "@perfdata/profile";
-import { about, complain, Complaints, InputError } from "./cli.ts";
+import { about, Complaints, InputError } from "./cli.ts";
 import { symbolFiles } from "./symbol_flags.ts";
 import { notBundle } from "./not_bundle.ts";
+import { printLoss } from "./trace_loss.ts";
 
 /** The path of the kernel memory copy in a directory of `perf record --kcore`. */
 const KCORE = "kcore_dir/kcore";
@@ -102,7 +99,7 @@ interface OpenHow extends Omit<OpenPtOptions, "diagnostics" | "aux"> {
  * Opens a recording with Intel PT, and reads all its records.
  *
  * @param tool The command's name, for messages.
- * @throws {InputError} If it has no Intel PT.
+ * @throws {PerfDataError} If it has no Intel PT.
  */
 export async function openPt(
   tool: string,
@@ -112,16 +109,8 @@ export async function openPt(
   const complaints = new Complaints(`${tool}: ${name}`);
   const source = await held(opened);
   const how = { diagnostics: complaints.take };
-  const aux = await readAuxTrace(await PerfDataReader.open(source, how), how);
-  if (aux.streams.length === 0 || aux.type !== PERF_AUXTRACE_INTEL_PT) {
-    throw new InputError(
-      aux.streams.length === 0
-        ? `${name}: no AUX data; record with "perf record -e intel_pt//u -- PROGRAM"`
-        : `${name}: AUX data is ${aux.typeName}, not Intel PT; extract-pt --all-aux extracts it`,
-    );
-  }
-  const trace = await PtTrace.open(source, { ...options, ...how, aux });
-  return { trace, complaints };
+  const reader = await PerfDataReader.open(source, how);
+  return { trace: await openIntelPt(reader, source, { ...options, ...how }), complaints };
 }
 
 /** Opens a recording in a worker. The first thread has reported its errors. */
@@ -201,26 +190,6 @@ export async function codeOf(
   };
 }
 
-/** The note if the kernel's code comes from its file, not from a memory copy. */
-export const KERNEL_FILE_NOTE =
-  "code of the kernel is that of its file, before it changed itself: " +
-  '"perf record --kcore" copies what ran';
-
-/** Reports objects whose names no build id verifies, and their share of all places. */
-function reportUnverifiedPlaces(about: string, names: PtNames): void {
-  const paths = names.unverified;
-  if (paths.length === 0) return;
-  const { count } = names;
-  const objects = [...new Set(paths)].sort();
-  const more = objects.length > 3 ? ` and ${objects.length - 3} more` : "";
-  complain(
-    `${about}: the functions of ${paths.length} of ${count} places ` +
-      `(${(100 * paths.length / count).toFixed(2)}%) are not verified ` +
-      `(in tables "${UNVERIFIED_MARK}"): no build id recorded of ` +
-      objects.slice(0, 3).join(", ") + more,
-  );
-}
-
 /** The inputs of {@link reportLoss}. */
 export interface TraceLoss {
   readonly counts: PtCounts;
@@ -237,33 +206,7 @@ export interface TraceLoss {
 export function reportLoss(
   tool: string,
   name: string,
-  { counts, trace: { code, clock, sideband }, names, complaints, timeless = false }: TraceLoss,
+  { counts, trace, names, complaints, timeless }: TraceLoss,
 ): number {
-  if (!timeless && !clock.known) {
-    complain(`${tool}: ${name}: no times: ${clock.why}`);
-  }
-  const causes = names?.causes() ?? "";
-  if (causes !== "") complain(`${tool}: ${name}: places without a function: ${causes}`);
-  if (names !== undefined) reportUnverifiedPlaces(`${tool}: ${name}`, names);
-  const missing = missingCode(code);
-  if (missing !== "") {
-    complain(`${tool}: ${name}: no code of ${missing}`);
-    complain(
-      `${tool}: where these files are, "perfdata symbols bundle --code" makes one of what ran; ` +
-        "--symbols reads it",
-    );
-  }
-  if (code.kernelFile !== undefined) {
-    complain(`${tool}: ${name}: ${KERNEL_FILE_NOTE}`);
-  }
-  const [unread] = sideband.undescribed;
-  if (unread !== undefined) {
-    complain(`${tool}: ${name}: who ran when is not known: the format of ${unread} is missing`);
-  }
-  const unsure = unsureText(counts);
-  if (unsure !== undefined) complain(`${tool}: ${name}: ${unsure}`);
-  const loss = lossText(counts);
-  if (loss !== undefined) complain(`${tool}: ${name}: ${loss}`);
-  complaints.finish();
-  return loss !== undefined || complaints.count > 0 ? 1 : 0;
+  return printLoss(tool, name, ptLoss(counts, trace, names, timeless), complaints) ? 0 : 1;
 }

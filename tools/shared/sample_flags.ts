@@ -61,7 +61,7 @@ export function numberFilters(
 /** The filters by thread, CPU and time, for `runEngine`. */
 export async function sampleFilter(
   flags: SampleFlags,
-  of: PerfDataReader | Recording,
+  of: PerfDataReader | Pick<Recording, "span">,
 ): Promise<NonNullable<EngineOptions["filter"]>> {
   const filters = numberFilters(flags);
   const { time } = flags.value;

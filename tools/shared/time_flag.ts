@@ -33,7 +33,7 @@ export function parseTime(text: string): TimeRange {
  * @throws {InputError} If the recording is a stream, which can be read only once, or has no times.
  */
 export async function sampleSpan(
-  of: PerfDataReader | Recording,
+  of: PerfDataReader | Pick<Recording, "span">,
 ): Promise<readonly [bigint, bigint]> {
   return await asInput(() => "span" in of ? of.span() : spanOf(of), "--time: ");
 }

@@ -15,6 +15,7 @@ import {
   TABLES,
   TABLES_VERSION,
 } from "@perfdata/tables";
+import type { CallEvents, PtNames } from "@perfdata/pt/decode";
 import { about, aboutAsync, complain, Complaints, InputError, Progress } from "./cli.ts";
 import type { Flags } from "./flag_table.ts";
 import { titleOf } from "./open_recording.ts";
@@ -199,17 +200,19 @@ async function writeCalls(
   key: RecordingKey,
   open: (table: Table, key: RecordingKey) => RowSink,
 ): Promise<boolean> {
-  const { eachPtCall } = await import("./pt_stack_profile.ts");
-  const { PtCallRows } = await import("@perfdata/tables");
+  const [{ PtCallRows }, { openTrace }, { printLoss }] = await Promise.all([
+    import("@perfdata/tables"),
+    import("./command_trace.ts"),
+    import("./trace_loss.ts"),
+  ]);
   const calls = new PtCallRows(open(PT_CALLS, key), key.id);
-  const isWhole = await eachPtCall(
-    tool,
-    name,
-    flags,
-    (events, names, { sideband }) => calls.take(events, names, sideband.threads),
-  );
+  // One thread: several recordings have a thread each.
+  const { trace, filter, complaints } = await openTrace(tool, name, flags, { jobs: 1 });
+  const { sideband: { threads } } = trace.trace;
+  const take = (names: PtNames) => (events: CallEvents) => calls.take(events, names, threads);
+  const loss = await trace.calls(take, { filter });
   calls.finish();
-  return isWhole;
+  return printLoss(tool, name, loss, complaints);
 }
 
 function partsOf(partition: readonly string[], { date = "unknown" }: RecordingKey): string[] {

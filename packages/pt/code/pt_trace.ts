@@ -1,4 +1,4 @@
-import type { Diagnostics, RandomAccessSource } from "@perfdata/format/bytes";
+import { type Diagnostics, PerfDataError, type RandomAccessSource } from "@perfdata/format/bytes";
 import { PerfDataReader } from "@perfdata/format/records";
 import {
   type AuxStream,
@@ -15,6 +15,7 @@ import {
   runEngine,
 } from "@perfdata/session";
 import type { CodeFiles, MemoryImage } from "@perfdata/session/code";
+import { PERF_AUXTRACE_INTEL_PT } from "@perfdata/user-records";
 import { PtClock } from "../decode/pt_clock.ts";
 import { PtCode } from "./pt_code.ts";
 import { PtSideband } from "./pt_sideband.ts";
@@ -134,4 +135,24 @@ export class PtTrace {
       aux: { ...this.aux, intelPtConfig: { ...intelPtConfig, tsc: false } },
     });
   }
+}
+
+/**
+ * {@linkcode PtTrace.open} for a recording that has to have Intel PT.
+ *
+ * @param reader A reader of the source, which has read its header.
+ * @throws {PerfDataError} If there is no AUX data (`no-aux-data`) or no Intel PT (`not-intel-pt`).
+ */
+export async function openIntelPt(
+  reader: PerfDataReader,
+  source: RandomAccessSource,
+  options: OpenPtOptions = {},
+): Promise<PtTrace> {
+  const { diagnostics } = options;
+  const aux = await readAuxTrace(reader, diagnostics === undefined ? {} : { diagnostics });
+  if (aux.streams.length === 0) throw new PerfDataError("no AUX data", { code: "no-aux-data" });
+  if (aux.type !== PERF_AUXTRACE_INTEL_PT) {
+    throw new PerfDataError(`AUX data is ${aux.typeName}, not Intel PT`, { code: "not-intel-pt" });
+  }
+  return await PtTrace.open(source, { ...options, aux });
 }

@@ -26,7 +26,7 @@ export { PtCode, ThreadCode } from "../code/pt_code.ts";
 export { missingCode, type PtFunction, PtNames, shortObject } from "../code/pt_names.ts";
 export { type CounterEvent, PtSideband, Switches } from "../code/pt_sideband.ts";
 export { PtThreads } from "../code/pt_threads.ts";
-export { type OpenPtOptions, PtTrace, type TraceCode } from "../code/pt_trace.ts";
+export { openIntelPt, type OpenPtOptions, PtTrace, type TraceCode } from "../code/pt_trace.ts";
 export type { InsnText } from "../decode/pt_block_insns.ts";
 export { type PtCounts } from "../decode/pt_counts.ts";
 export { decodePt } from "../decode/pt_run.ts";
@@ -42,6 +42,7 @@ export {
   type ThreadObject,
   threadObjects,
 } from "../lists/pt_entries_text.ts";
+export { type PtLoss, ptLoss } from "../lists/pt_loss.ts";
 export { FlowRows, type ListFollower, type ListOptions, PtList, ROW } from "../lists/pt_list.ts";
 export {
   addressText,

@@ -193,3 +193,44 @@ export function parseItrace(text: string): ItraceOptions {
     ...(quick === 0 ? {} : { quick: quick === 1 ? 1 : 2 }),
   };
 }
+
+/** Letters whose samples have data that no record of a sample has. */
+const NOT_RECORDED: readonly (readonly [keyof ItraceOptions, string])[] = [
+  ["ptwrites", "w"],
+  ["power", "p"],
+  ["interrupts", "I"],
+  ["pebs", "o"],
+  ["addedChain", "G"],
+  ["addedBranches", "L"],
+];
+
+/**
+ * Parses the options of `--itrace` for samples that become records of a recording.
+ *
+ * @throws {RangeError} If a letter is unknown or only for `perfdata script`, or if no letter is for
+ * samples.
+ *
+ * @example
+ * ```ts
+ * import { parseSampleItrace } from "@perfdata/pt";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * assertEquals(parseSampleItrace("i10ig").callChain, 16);
+ * assertThrows(() => parseSampleItrace("e"), RangeError, "no samples");
+ * ```
+ */
+export function parseSampleItrace(text: string): ItraceOptions {
+  const itrace = parseItrace(text);
+  const others = NOT_RECORDED.filter(([option]) => itrace[option]);
+  if (others.length > 0) {
+    const shown = others.map(([, letter]) => letter).join(", ");
+    throw new RangeError(
+      `itrace: ${shown}: only "perfdata script" shows what these samples have`,
+    );
+  }
+  const { branches, instructions, cycles, transactions } = itrace;
+  if (!branches && !transactions && instructions === undefined && cycles === undefined) {
+    throw new RangeError("itrace: no samples: one of i, y, b, c, r, x is needed");
+  }
+  return itrace;
+}
