@@ -2,12 +2,14 @@
 import {
   decodePt,
   type DecodePtOptions,
+  EventTimes,
   type FunctionTime,
   functionTimes,
   type JoinedPtCalls,
   latencyJson,
   latencyLines,
   packetsText,
+  parseAround,
   PtCalls,
   type PtCounts,
   PtList,
@@ -16,9 +18,22 @@ import {
   type PtWorkers,
   rowLines,
   shortObject,
+  snapshotsText,
+  tracePart,
+  type TracePartChoice,
 } from "@perfdata/pt/decode";
 import { alignedRows } from "@perfdata/format/bytes";
-import { aboutAsync, complain, InputError, oneFile, Progress, writeOut } from "../shared/cli.ts";
+import {
+  aboutAsync,
+  asInput,
+  asUsage,
+  complain,
+  InputError,
+  oneFile,
+  Progress,
+  writeOut,
+} from "../shared/cli.ts";
+import { parseLength, parseTime } from "../shared/time_flag.ts";
 import { parseNumbers } from "../shared/sample_flags.ts";
 import type { FlagsOf } from "../shared/flag_table.ts";
 import { resolverOf } from "../shared/symbol_flags.ts";
@@ -29,7 +44,6 @@ import { parseCount, parseJobs } from "../shared/record_flags.ts";
 import { insnText } from "../shared/insn_text.ts";
 import { codeOf, imagesOf, namedImages, openPt, reportLoss } from "../shared/pt_input.ts";
 import { ofCpus, type PtAbout, ptJobs, ptRows, ptWorkers } from "../shared/pt_workers.ts";
-import { EventTimes, partOf, partWish, snapshotsText } from "../shared/pt_window.ts";
 import type { FLAGS } from "../pt.ts";
 
 /** Bits of the event's `config`: tracing enabled, and branch tracing enabled. */
@@ -90,13 +104,25 @@ interface Question {
   readonly name: string;
   /** The lists to print. Empty for calls and the function table. */
   readonly lists: readonly string[];
-  readonly wish: ReturnType<typeof partWish>;
+  readonly wish: TracePartChoice;
   readonly tids: ReturnType<typeof parseNumbers> | undefined;
   readonly cpus: ReturnType<typeof parseNumbers> | undefined;
   readonly limit: number | undefined;
   readonly jobs: number | undefined;
   /** Print only functions with these names. */
   readonly filter: ReadonlySet<string> | undefined;
+}
+
+/** Parses the flags that select a part of the trace. */
+function partWish(
+  last: string | undefined,
+  { time, around }: Readonly<Record<"time" | "around", string | undefined>>,
+): TracePartChoice {
+  return {
+    time: time === undefined ? undefined : parseTime(time),
+    last: last === undefined ? undefined : parseLength("last", last),
+    around: around === undefined ? undefined : asUsage(() => parseAround(around), "--around is "),
+  };
 }
 
 /**
@@ -109,7 +135,7 @@ function questionOf(flags: PtFlags): Question {
   const modes = (["calls", "branches", "insns", "events", "errors"] as const)
     .filter((mode) => on[mode]);
   const lists = modes.filter((mode) => mode !== "calls");
-  const wish = partWish(on.replay ? { ...value, last: undefined } : value);
+  const wish = partWish(on.replay ? undefined : value.last, value);
   const tids = value.tid === undefined ? undefined : parseNumbers("tid", value.tid);
   const cpus = value.cpu === undefined ? undefined : parseNumbers("cpu", value.cpu);
   const limit = parseCount("limit", value.limit);
@@ -329,7 +355,11 @@ export async function run(flags: PtFlags): Promise<number> {
       debugInformation: on.source || on.replay,
     });
     const names = new PtNames(trace.code, resolver);
-    const { note, ...times } = await partOf(wish, name, trace, events);
+    const flag = wish.time !== undefined ? "time" : wish.last !== undefined ? "last" : "around";
+    const { note, ...times } = await asInput(
+      () => tracePart(wish, trace, events),
+      `${name}: --${flag}: `,
+    );
     const isPart = note !== undefined;
     const isShort = isPart || lists.length > 0 || on.packets;
     const progress = new Progress("pt", trace.bytes);
@@ -374,7 +404,9 @@ export async function run(flags: PtFlags): Promise<number> {
       complain(`pt: ${name}: --function: ${unknown.join(", ")}: no such function ran`);
     }
     names.close();
-    for (const text of [snapshotsText(trace), note, ...notes]) {
+    const taken = snapshotsText(trace);
+    const snapshots = taken && `${taken}; --around snapshot:1 prints what ran before one`;
+    for (const text of [snapshots, note, ...notes]) {
       if (text !== undefined) complain(`pt: ${name}: ${text}`);
     }
     if (printed === 0) await reportNothing(question, traced);

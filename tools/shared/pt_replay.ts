@@ -1,5 +1,7 @@
 /** `pt --replay`: steps through the instructions of a thread in the terminal, or prints the last ones. */
 import {
+  type EventTimes,
+  momentOf,
   type PtCounts,
   type PtNames,
   ptSpan,
@@ -10,12 +12,11 @@ import {
 } from "@perfdata/pt/decode";
 import { ReplayBrowser, type ReplayHost } from "../../view/terminal/replay_browser.ts";
 import { Screen } from "../../view/terminal/terminal.ts";
-import { InputError, isInteractive, UsageError } from "./cli.ts";
+import { asInput, InputError, isInteractive, UsageError } from "./cli.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import { insnText } from "./insn_text.ts";
 import { stdinKeyboard } from "./keyboard.ts";
 import { runOnTerminal, terminalWith } from "./on_terminal.ts";
-import { type EventTimes, momentOf } from "./pt_window.ts";
 import { parseCount } from "./record_flags.ts";
 import { Sources } from "./source_lines.ts";
 import type { FLAGS } from "../pt.ts";
@@ -58,7 +59,11 @@ export async function replaySteps(wish: ReplayWish): Promise<Replayed> {
   const span = await ptSpan(trace);
   const momentAt = async (flag: string, text: string): Promise<number> => {
     if (span === undefined) throw new InputError(`${name}: --${flag}: the trace has no times`);
-    return (await momentOf(flag, text, { name, trace, events, span })).time;
+    const moment = await asInput(
+      () => momentOf(text, { trace, events, span }),
+      `${name}: --${flag}: `,
+    );
+    return moment.time;
   };
   const { at = "end" } = value;
   const options: ReplayOptions = {

@@ -97,3 +97,14 @@ export {
 } from "../replay/replay.ts";
 export type { LoadedSteps, StepThread } from "../replay/load_steps.ts";
 export type { StepCursor, StepRows } from "../replay/step_rows.ts";
+export {
+  type Around,
+  EventTimes,
+  momentOf,
+  type MomentSource,
+  parseAround,
+  snapshotsText,
+  type TracePart,
+  tracePart,
+  type TracePartChoice,
+} from "../lists/trace_part.ts";

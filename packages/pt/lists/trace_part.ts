@@ -1,36 +1,43 @@
-/** `pt --last`, `--around` and `--time`: selects the part of a trace to decode. */
+/** Selects the part of a trace to decode: its end, what ran around a moment, or a range of times. */
 import { intAt } from "@perfdata/format/bytes";
 import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import {
   type Consumer,
   type Engine,
+  parseLength,
+  parseTime,
   resolveTime,
   type Run,
   type TimeRange,
 } from "@perfdata/session";
-import { ptSpan, type PtTrace, snapshotTimes, type TimeOrigin } from "@perfdata/pt/decode";
-import { InputError, UsageError } from "./cli.ts";
-import { parseLength, parseTime } from "./time_flag.ts";
+import type { PtTrace } from "../code/pt_trace.ts";
+import { snapshotTimes } from "../decode/pt_snapshots.ts";
+import { ptSpan } from "../decode/pt_span.ts";
+import type { TimeOrigin } from "../decode/pt_time.ts";
 
-/** The value of `--around`: the center, and the distance to both sides. */
-interface Around {
-  /** The name of an event, or a time. */
+/** A moment, and the distance to both sides. */
+export interface Around {
+  /** The name of an event, whose last sample is meant; `snapshot:N`; or a time. */
   readonly what: string;
   /** Distance to both sides in ns. */
   readonly length: bigint;
 }
 
-/** The parsed flags. */
-export interface PartWish {
+/** The wanted part: one of three, or all of the trace. */
+export interface TracePartChoice {
+  /** A range of times; one relative to the start is relative to that of the trace. */
   readonly time: TimeRange | undefined;
   /** Length of the end of the trace to decode, in ns. */
   readonly last: bigint | undefined;
+  /** A moment, and the distance to both sides. */
   readonly around: Around | undefined;
 }
 
 /** The selected part, in ns since the clock's origin. */
-export interface Part {
+export interface TracePart {
+  /** The start; the trace's if missing. */
   readonly from?: number;
+  /** The end; the trace's if missing. */
   readonly to?: number;
   /** A remark about the part. */
   readonly note?: string;
@@ -48,27 +55,23 @@ export function snapshotsText({ aux, clock }: PtTrace): string | undefined {
   const shown = taken.slice(0, SHOWN).map((time) => clock.origin.secondsText(time)).join(", ");
   const more = taken.length > SHOWN ? ` and ${taken.length - SHOWN} more` : "";
   const count = taken.length === 1 ? "a snapshot" : `${taken.length} snapshots`;
-  return `${count}, taken at ${shown}${more}; --around snapshot:1 prints what ran before one`;
+  return `${count}, taken at ${shown}${more}`;
 }
 
-/** The default distance of `--around`, in ns. */
+/** The default distance to both sides, in ns. */
 const AROUND = 5_000_000n;
 
-/** Parses the flags. */
-export function partWish(
-  { time, last, around }: Readonly<Record<"time" | "last" | "around", string | undefined>>,
-): PartWish {
-  const [, what = "", length] = /^(.*?)(?:(?:±|\+-|\+\/-)(.*))?$/s.exec(around ?? "") ?? [];
-  if (around !== undefined && what.trim() === "") {
-    throw new UsageError(`--around is ${around}, expected EVENT or TIME, and ±5ms`);
-  }
+/**
+ * Parses a moment and a distance, such as `sched:sched_switch±5ms`, `12.5+-1ms` or `snapshot:1`.
+ *
+ * @throws {RangeError} If there is no moment, or the distance is not a duration.
+ */
+export function parseAround(text: string): Around {
+  const [, what = "", length] = /^(.*?)(?:(?:±|\+-|\+\/-)(.*))?$/s.exec(text) ?? [];
+  if (what.trim() === "") throw new RangeError(`${text}, expected EVENT or TIME, and ±5ms`);
   return {
-    time: time === undefined ? undefined : parseTime(time),
-    last: last === undefined ? undefined : parseLength("last", last),
-    around: around === undefined ? undefined : {
-      what: what.trim(),
-      length: length === undefined ? AROUND : parseLength("around", length.trim()),
-    },
+    what: what.trim(),
+    length: length === undefined ? AROUND : parseLength(length.trim()),
   };
 }
 
@@ -97,12 +100,12 @@ export class EventTimes implements Consumer {
     }
   }
 
-  /** The time of the last sample of an event, and the number of its samples. */
-  last(
-    flag: string,
-    name: string,
-    origin: TimeOrigin,
-  ): { readonly time: number; readonly count: number } {
+  /**
+   * The time of the last sample of an event, and the number of its samples.
+   *
+   * @throws {RangeError} If the event has no samples.
+   */
+  last(name: string, origin: TimeOrigin): { readonly time: number; readonly count: number } {
     const { eventNames = [] } = this.#engine ?? {};
     let last: { time: number; count: number } | undefined;
     for (const [number, { count, high, low }] of this.#found) {
@@ -116,8 +119,8 @@ export class EventTimes implements Consumer {
     }
     if (last !== undefined) return last;
     const names = [...this.#found.keys()].map((number) => eventNames[number]);
-    throw new InputError(
-      `--${flag} ${name}: no sample of such an event; ${
+    throw new RangeError(
+      `${name}: no sample of such an event; ${
         names.length === 0 ? "there are none" : `there are ${names.join(", ")}`
       }`,
     );
@@ -126,8 +129,9 @@ export class EventTimes implements Consumer {
 
 /** A recording in which {@link momentOf} looks up a moment. */
 export interface MomentSource {
-  readonly name: string;
+  /** The trace. */
   readonly trace: PtTrace;
+  /** The samples of events, read with the trace. */
   readonly events: EventTimes;
   /** First and last time of the trace in ns. */
   readonly span: readonly [number, number];
@@ -136,11 +140,12 @@ export interface MomentSource {
 /**
  * The time of a moment in ns: a time, the last sample of an event, or a snapshot; and a remark about
  * it.
+ *
+ * @throws {RangeError} If there is no such snapshot, or no sample of the event.
  */
 export async function momentOf(
-  flag: string,
   what: string,
-  { name, trace: { aux, clock }, events, span }: MomentSource,
+  { trace: { aux, clock }, events, span }: MomentSource,
 ): Promise<{ readonly time: number; readonly about: string }> {
   const { origin } = clock;
   if (/^\d+(\.\d+)?(s|ms|us|ns|%)?$/.test(what)) {
@@ -156,23 +161,26 @@ export async function momentOf(
     const time = taken[number - 1];
     if (time === undefined) {
       const count = taken.length === 0 ? "no snapshots" : `snapshots 1 to ${taken.length}`;
-      throw new InputError(`${name}: --${flag} ${what}: the recording has ${count}`);
+      throw new RangeError(`${what}: the recording has ${count}`);
     }
     const at = origin.secondsText(time);
     return { time, about: `; snapshot ${number} of ${taken.length} was taken at ${at}` };
   }
-  const { time, count } = events.last(flag, what, origin);
+  const { time, count } = events.last(what, origin);
   const of = count === 1 ? `; ${what} at ` : `; the last of ${count} ${what} at `;
   return { time, about: of + origin.secondsText(time) };
 }
 
-/** Computes the selected part. */
-export async function partOf(
-  { time, last, around }: PartWish,
-  name: string,
+/**
+ * Computes the selected part.
+ *
+ * @throws {RangeError} If the trace has no times, or nothing of it is in the part.
+ */
+export async function tracePart(
+  { time, last, around }: TracePartChoice,
   trace: PtTrace,
   events: EventTimes,
-): Promise<Part> {
+): Promise<TracePart> {
   const { origin } = trace.clock;
   if (time?.from === "clock") {
     const [from, to] = await resolveTime(time, () => Promise.reject(new TypeError("no span")));
@@ -180,10 +188,7 @@ export async function partOf(
   }
   if (time === undefined && last === undefined && around === undefined) return {};
   const span = await ptSpan(trace);
-  if (span === undefined) {
-    const flag = time !== undefined ? "time" : last !== undefined ? "last" : "around";
-    throw new InputError(`${name}: --${flag}: the trace has no times`);
-  }
+  if (span === undefined) throw new RangeError("the trace has no times");
   const [first, end] = span;
   const whole = () => [BigInt(origin.exact(first)), BigInt(origin.exact(end))] as const;
   if (time !== undefined) {
@@ -195,15 +200,13 @@ export async function partOf(
   if (last !== undefined) part = { from: Math.max(first, end - Number(last)), to: end };
   else {
     const { what, length } = around as Around;
-    const moment = await momentOf("around", what, { name, trace, events, span });
+    const moment = await momentOf(what, { trace, events, span });
     const middle = moment.time;
     ({ about } = moment);
     part = { from: Math.max(0, middle - Number(length)), to: middle + Number(length) };
     if (part.to < first || part.from > end) {
-      throw new InputError(
-        `${name}: --around ${what}: the trace is from ${origin.secondsText(first)} to ${
-          origin.secondsText(end)
-        }`,
+      throw new RangeError(
+        `${what}: the trace is from ${origin.secondsText(first)} to ${origin.secondsText(end)}`,
       );
     }
   }
