@@ -1,20 +1,20 @@
 import { type ByteSource, ForwardReader, isRandomAccess, putBack } from "@perfdata/format/bytes";
 import { fileKind } from "@perfdata/format/constants";
 import type { ImportedKind } from "@perfdata/profile";
+import { areTables, type ReadyInput, type TableFiles } from "./ready_profile.ts";
 
-/** An input, with its kind. */
-export interface InputOfKind<S extends ByteSource> {
+/** An input, with its kind: one that has a profile, or other input, such as a recording. */
+export type InputOfKind<S extends ByteSource> = ReadyInput | {
   /** The whole input. */
   readonly source: S | ByteSource;
-  /** The kind of another tool's profile; `undefined` for other input, such as a recording. */
-  readonly kind: ImportedKind | undefined;
-}
+  readonly kind: undefined;
+};
 
 /** Size of a recording's magic number in bytes. */
 const MAGIC_BYTES = 8;
 
 /**
- * Detects other tools' profiles by their first bytes.
+ * Detects what an input is: tables, or by its first bytes a profile of another tool.
  *
  * @example
  * ```ts
@@ -26,8 +26,11 @@ const MAGIC_BYTES = 8;
  * assertEquals((await inputKind(bytesSource(text))).kind, "folded");
  * ```
  */
-export async function inputKind<S extends ByteSource>(source: S): Promise<InputOfKind<S>> {
-  const reader = new ForwardReader(source);
+export async function inputKind<S extends ByteSource>(
+  input: S | TableFiles,
+): Promise<InputOfKind<S>> {
+  if (areTables(input)) return { source: input, kind: "tables" };
+  const reader = new ForwardReader(input);
   const magic = new Uint8Array(MAGIC_BYTES);
   let start = magic.subarray(0, await reader.readFull(magic));
   let kind: ImportedKind | undefined;
@@ -38,5 +41,11 @@ export async function inputKind<S extends ByteSource>(source: S): Promise<InputO
     start = more.subarray(0, start.length + await reader.readFull(more.subarray(start.length)));
     kind = importedKind(start);
   }
-  return { source: isRandomAccess(source) ? source : putBack(source, start), kind };
+  const source = isRandomAccess(input) ? input : putBack(input, start);
+  return kind === undefined ? { source, kind } : { source, kind };
+}
+
+/** Whether an input can be read again. */
+export function isAgain({ source, kind }: InputOfKind<ByteSource>): boolean {
+  return kind === "tables" || isRandomAccess(source);
 }

@@ -17,6 +17,7 @@
  */
 export * from "./open.ts";
 export type * from "./profile_question.ts";
+export type { ReadyKind, TableFiles } from "./ready_profile.ts";
 export * from "./recording.ts";
 export type { ExecutedInsns } from "./trace/executed_insns.ts";
 export type { OpenedTrace, RecordingTrace, TraceHost } from "./trace/recording_trace.ts";

@@ -11,12 +11,13 @@ import {
 } from "@perfdata/format/bytes";
 import { expandedStream, fileCompression, PerfDataReader } from "@perfdata/format/records";
 import type { LookUpProgress } from "@perfdata/session";
-import type { ImportedKind } from "@perfdata/profile";
 import type { SymbolBundle, SymbolFiles } from "@perfdata/symbols";
 import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
+import { tableFolder } from "./files/table_folder.ts";
 import type { OpenSymbols, ShareWork } from "./profile_question.ts";
-import { inputKind } from "./input_kind.ts";
+import { inputKind, type InputOfKind } from "./input_kind.ts";
 import { ownProcess } from "./files/node_fs.ts";
+import { areTables, type TableFiles } from "./ready_profile.ts";
 import { type OpenedTracing, Recording } from "./recording.ts";
 import type { ShareText } from "./text/text_host.ts";
 import type { Synthesis, Synthesized } from "./trace/synthesize.ts";
@@ -29,7 +30,8 @@ export type RecordingInput =
   | Blob
   | Uint8Array
   | ReadableStream<Uint8Array>
-  | ByteSource;
+  | ByteSource
+  | TableFiles;
 
 /** Options of {@linkcode open}. */
 export interface OpenOptions {
@@ -87,14 +89,16 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a recording, or a profile of another tool: text of `perf script`, folded stacks, pprof or a
- * `.cpuprofile`, told apart by content. A profile has no records: only `profile`, `samples`, `callTree`
- * and `exportAs` work, other methods throw a `PerfDataError`.
+ * Opens a recording, tables of recordings (`perfdata export parquet`), or a profile of another tool: text
+ * of `perf script`, folded stacks, pprof or a `.cpuprofile`, told apart by content. Tables and profiles have
+ * no records: only `profile`, `functions`, `samples`, `callTree` and `exportAs` work, other methods throw a
+ * `PerfDataError`.
  *
  * @param input A path (in Deno, Node and Bun), a `file:` URL (in Node and Bun also of a name that is not
  * UTF-8), a `File`, bytes, or a stream. It may be compressed by gzip, bzip2, xz or zstd. Streams and
  * compressed input are held in memory, decompressed. A source of `@perfdata/format` is read directly; if
- * it is not seekable, only one method of the recording can be called.
+ * it is not seekable, only one method of the recording can be called. Tables are the path of a directory,
+ * or their files: see {@linkcode TableFiles}.
  * @throws {TypeError} If the input is of another type.
  * @throws {PerfDataError} If the input is not a recording, or has no Intel PT for `itrace`.
  * @throws {RangeError} If a letter of `itrace` is unknown.
@@ -119,13 +123,16 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
   checkPlace("code", code);
   signal?.throwIfAborted();
   const path = pathOf(input);
-  const whole = isSource(input)
+  const whole = isSource(input) || areTables(input)
     ? input
-    : await expanded(path === undefined ? await contentOf(input, signal) : pathSource(path));
+    : path === undefined
+    ? await expanded(await contentOf(input, signal))
+    : tableFolder(path) ?? await expanded(pathSource(path));
   try {
-    const { source, kind } = await inputKind(whole);
     const { turns = new EventLoopTurns(signal) } = options;
-    const recorded = isRandomAccess(source) ? turns.source(source) : source;
+    const found = await inputKind(whole);
+    const inTurns = (source: ByteSource) => isRandomAccess(source) ? turns.source(source) : source;
+    const recorded = found.kind === "tables" ? found : { ...found, source: inTurns(found.source) };
     const opened = bundle === undefined
       ? undefined
       : (await import("@perfdata/symbols")).SymbolBundle.open(bundle);
@@ -139,18 +146,19 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
     };
     const made = itrace === undefined
       ? undefined
-      : await synthesized(recorded, kind, { letters: itrace, ...options, ...tracing });
-    const read = made === undefined ? recorded : turns.source(made.source);
+      : await synthesized(recorded, { letters: itrace, ...options, ...tracing });
+    const read = made === undefined
+      ? recorded
+      : { source: turns.source(made.source), kind: undefined };
     // Read the header now, to report its errors. The first method call opens a stream, since only
     // some have to hold it.
-    const reader = kind === undefined && isRandomAccess(read)
-      ? await PerfDataReader.open(read, { diagnostics })
+    const reader = read.kind === undefined && isRandomAccess(read.source)
+      ? await PerfDataReader.open(read.source, { diagnostics })
       : undefined;
     return new Recording({
-      source: read,
+      input: read,
       // Without diagnostics, the first method call reads the header again and throws its errors.
       reader: options.diagnostics === undefined ? undefined : reader,
-      imported: kind,
       close: () => whole.close?.(),
       turns,
       name: options.name ?? (path === undefined ? nameOf(input) : pathText(path)),
@@ -173,12 +181,12 @@ function checkPlace(option: "symbols" | "code", place: unknown): void {
 
 /** Copies the recording with samples from its Intel PT. */
 async function synthesized(
-  source: ByteSource,
-  kind: ImportedKind | undefined,
+  { source, kind }: InputOfKind<ByteSource>,
   how: Synthesis,
 ): Promise<Synthesized> {
   if (kind !== undefined) {
-    throw new PerfDataError("a profile of another tool has no Intel PT", { code: "no-aux-data" });
+    const what = kind === "tables" ? "tables have" : "a profile of another tool has";
+    throw new PerfDataError(`${what} no Intel PT`, { code: "no-aux-data" });
   }
   return await (await import("./trace/synthesize.ts")).synthesize(source, how);
 }

@@ -486,7 +486,7 @@ Deno.test("open: folded stacks, also compressed and as a stream, give their prof
   const text = new TextEncoder().encode("demo;main;work 3\ndemo;main 2\n");
   for (const input of [text, new Uint8Array(gzipSync(text)), new Blob([text]).stream()]) {
     using recording = await open(input, { name: "demo" });
-    assertEquals(recording.imported, "folded");
+    assertEquals(recording.ready, "folded");
     const folded = await new Blob(await Array.fromAsync(recording.exportAs("folded"))).text();
     assertEquals(folded, "demo;main 2\ndemo;main;work 3\n");
     const { samples, title } = await recording.profile();

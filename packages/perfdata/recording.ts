@@ -1,4 +1,4 @@
-import type { ImportedKind, Profile, SampleCollector } from "@perfdata/profile";
+import type { Profile, SampleCollector } from "@perfdata/profile";
 import type { DumpStats, HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
 import type { NameConditions } from "@perfdata/edit/slice";
@@ -15,7 +15,7 @@ import {
   type TempFile,
 } from "@perfdata/format/bytes";
 import { featuresFirst, held, PerfDataReader, type ReaderOptions } from "@perfdata/format/records";
-import type { FunctionOptions, NamedFunctionRow } from "@perfdata/report";
+import type { FunctionOptions, FunctionTable, NamedFunctionRow } from "@perfdata/report";
 import type {
   RateOptions,
   RateReport,
@@ -32,6 +32,7 @@ import { ownProcess } from "./files/node_fs.ts";
 import type { RecordingTrace } from "./trace/recording_trace.ts";
 import type { DecodedBytes, OpenCode, SynthesizedSamples } from "./trace/trace_question.ts";
 import type { Frame } from "./sample_frames.ts";
+import { type InputOfKind, isAgain } from "./input_kind.ts";
 import type { OpenOptions } from "./open.ts";
 import type {
   Collected,
@@ -40,6 +41,7 @@ import type {
   SampleReading,
   SymbolsWanted,
 } from "./profile_question.ts";
+import { noRecords, type ReadyKind, readyProfile } from "./ready_profile.ts";
 import type { ReadingHost } from "./samples_profile.ts";
 import type { DumpTextOptions, RecordText, RecordTextOptions } from "./text/record_text.ts";
 import type { SampleTextOptions } from "./text/script_of_recording.ts";
@@ -68,7 +70,7 @@ export interface Sample {
 /** A selection of samples. */
 export interface SampleChoice {
   /** Filter; all samples pass by default. */
-  readonly filter?: EngineOptions["filter"];
+  readonly filter?: EngineOptions["filter"] | undefined;
 }
 
 /** Options of {@linkcode Recording.functions}. */
@@ -87,12 +89,10 @@ export interface OpenedTracing {
 
 /** Constructor arguments of {@linkcode Recording}. */
 export interface OpenedRecording {
-  /** The bytes. Reading them yields to the event loop. */
-  readonly source: ByteSource;
+  /** The bytes, or tables, with their kind. Reading them yields to the event loop. */
+  readonly input: InputOfKind<ByteSource>;
   /** A reader that has read the header, for the first method call. */
   readonly reader: PerfDataReader | undefined;
-  /** The kind of another tool's profile; `undefined` for a recording. */
-  readonly imported: ImportedKind | undefined;
   /** Closes the source. */
   readonly close: () => void;
   /** Yields to the event loop. */
@@ -119,11 +119,11 @@ export interface OpenedRecording {
  * {@linkcode Recording.profile} is kept, for call trees and exports.
  */
 export class Recording implements Disposable {
-  /** The kind of another tool's profile; `undefined` for a recording. */
-  readonly imported: ImportedKind | undefined;
+  /** The kind of an input that has a profile and no records; `undefined` for a recording. */
+  readonly ready: ReadyKind | undefined;
   /** The samples that {@linkcode OpenOptions.itrace} asked for. */
   readonly synthesized: SynthesizedSamples | undefined;
-  #source: ByteSource;
+  #input: InputOfKind<ByteSource>;
   #close: () => void;
   /** The recording before samples were synthesized. */
   readonly #unsampled: RandomAccessSource | undefined;
@@ -144,16 +144,15 @@ export class Recording implements Disposable {
 
   /** Called by {@linkcode open}. */
   constructor(
-    { source, reader, imported, name, options, bundle, turns, close, tracing, synthesized }:
-      OpenedRecording,
+    { input, reader, name, options, bundle, turns, close, tracing, synthesized }: OpenedRecording,
   ) {
     this.synthesized = synthesized?.made;
     this.#unsampled = synthesized?.recorded;
     this.#tracing = tracing;
-    this.imported = imported;
+    this.ready = input.kind;
     this.#bundle = bundle;
     this.#turns = turns;
-    this.#source = source;
+    this.#input = input;
     this.#first = reader;
     this.#isUsed = reader !== undefined;
     this.#close = close;
@@ -247,11 +246,11 @@ export class Recording implements Disposable {
    */
   async span(): Promise<readonly [bigint, bigint]> {
     const { temp } = this.#options;
-    if (temp !== undefined && !isRandomAccess(this.#source)) await this.#copyTo(temp);
+    if (temp !== undefined && !isAgain(this.#input)) await this.#copyTo(temp);
     const { sampleSpan } = await import("./engine_calls.ts");
     const reader = this.#first ?? await this.#open({ features: true });
     // The span of a pipe is refused before a record is read.
-    if (!isRandomAccess(this.#source)) this.#first = reader;
+    if (!isAgain(this.#input)) this.#first = reader;
     return await sampleSpan(reader);
   }
 
@@ -262,21 +261,29 @@ export class Recording implements Disposable {
    * missing.
    */
   async functions(options: FunctionsOptions = {}): Promise<NamedFunctionRow[]> {
-    const { children = false, filter, ...shown } = options;
-    const [{ functionColumns, functionTable }, { SampleCollector }] = await Promise.all([
-      import("@perfdata/report"),
-      import("./profile_calls.ts"),
-    ]);
-    const counts = new SampleCollector(functionColumns(shown, children));
-    const { symbols } = await this.collect(counts, { filter });
-    const callees = children && shown.callees !== false;
-    const table = await functionTable(counts, await symbols(), { ...shown, callees });
+    const table = await this.#functionTable(options);
     const rows: NamedFunctionRow[] = [];
     for (const row of table.rows) {
       if ((rows.length & 0xff) === 0) await this.#turns.turn();
       rows.push({ ...table.row(row), eventName: table.eventNames[table.event(row)] ?? "" });
     }
     return rows;
+  }
+
+  async #functionTable(
+    { children = false, filter, ...shown }: FunctionsOptions,
+  ): Promise<FunctionTable> {
+    const [{ functionColumns, FunctionTable, functionTable }, { SampleCollector }] = await Promise
+      .all([import("@perfdata/report"), import("./profile_calls.ts")]);
+    const callees = children && shown.callees !== false;
+    if (this.ready !== undefined) {
+      const timed = shown.sort?.includes("cpu") === true;
+      const profile = await this.profile({ timed, filter });
+      return new FunctionTable(profile, { ...shown, callees });
+    }
+    const counts = new SampleCollector(functionColumns(shown, children));
+    const { symbols } = await this.collect(counts, { filter });
+    return await functionTable(counts, await symbols(), { ...shown, callees });
   }
 
   /**
@@ -346,17 +353,16 @@ export class Recording implements Disposable {
   }
 
   async #profile(timed: boolean, filter?: EngineOptions["filter"]): Promise<Profile> {
-    const { imported } = this;
-    if (imported === undefined) return (await this.ask({ timed, timeline: timed, filter })).profile;
-    if (filter?.time !== undefined) {
-      throw new RangeError("time is for recordings, not for profiles of other tools");
+    const input = this.#input;
+    if (input.kind === undefined) {
+      return (await this.ask({ timed, timeline: timed, filter })).profile;
     }
-    const { importProfile } = await import("./profile_calls.ts");
-    const profile = await importProfile(imported, this.#once(), {
+    this.#once();
+    const profile = await readyProfile(input, {
       title: this.#name,
       timed,
       filter,
-      ...this.#progressOf(isRandomAccess(this.#source) ? this.#source.size : Infinity),
+      ...this.#progressOf(Infinity),
     });
     this.#isRead();
     return profile;
@@ -485,11 +491,11 @@ export class Recording implements Disposable {
   ): Promise<NonNullable<EngineOptions["filter"]>> {
     const { temp, diagnostics } = this.#options;
     const { chooseSamples, isCompressed, memoryFile } = await import("./slice_calls.ts");
-    const isAgain = isRandomAccess(this.#source);
-    if (!isAgain && temp === undefined) {
+    const isFile = isAgain(this.#input);
+    if (!isFile && temp === undefined) {
       throw new TypeError("samples are chosen by name in a pass before: not in a stream");
     }
-    if (!isAgain || await isCompressed(await this.#reader({ diagnostics: () => {} }))) {
+    if (!isFile || await isCompressed(await this.#reader({ diagnostics: () => {} }))) {
       await this.#copyTo(temp ?? memoryFile);
     }
     // The next method reports errors of a damaged recording.
@@ -535,7 +541,7 @@ export class Recording implements Disposable {
   /** The call tree of an event; by default that with most samples (see `shownEvents`). */
   async callTree(options: Partial<CallTreeOptions> & SampleChoice = {}): Promise<CallTree> {
     const { filter, ...how } = options;
-    const profile = await this.profile(filter === undefined ? {} : { filter });
+    const profile = await this.profile({ filter });
     const { callTree } = await import("@perfdata/export/tree");
     if (how.event !== undefined) return callTree(profile, { ...how, event: how.event });
     const { shownEvents } = await import("./profile_calls.ts");
@@ -742,15 +748,17 @@ export class Recording implements Disposable {
 
   /** Whether the recording has Intel PT. A stream is not read: `false`. */
   async hasTrace(): Promise<boolean> {
+    if (this.ready !== undefined) return false;
     const source = this.#recorded;
-    if (this.imported !== undefined || !isRandomAccess(source)) return false;
+    if (!isRandomAccess(source)) return false;
     return await (await import("./trace/open_trace.ts")).hasIntelPt(source);
   }
 
   /** Whether the recording has Intel PT and no samples. A stream is not read: `false`. */
   async hasOnlyTrace(): Promise<boolean> {
+    if (this.ready !== undefined) return false;
     const source = this.#recorded;
-    if (this.imported !== undefined || !isRandomAccess(source)) return false;
+    if (!isRandomAccess(source)) return false;
     return await (await import("./trace/open_trace.ts")).isTraceAlone(source);
   }
 
@@ -839,24 +847,37 @@ export class Recording implements Disposable {
   }
 
   async #reader(options: ReaderOptions): Promise<PerfDataReader> {
-    return await PerfDataReader.open(this.#once(), options);
+    const source = this.#source;
+    this.#once();
+    return await PerfDataReader.open(source, options);
+  }
+
+  /** The bytes of the recording. */
+  get #source(): ByteSource {
+    const { source, kind } = this.#input;
+    // The reader says what a profile of another tool is.
+    if (kind === "tables") throw noRecords();
+    return source;
+  }
+
+  set #source(source: ByteSource) {
+    this.#input = { source, kind: undefined };
   }
 
   /** Makes a stream of a file seekable. */
   async #holdFile(): Promise<void> {
-    if (this.#isUsed || isRandomAccess(this.#source)) return;
-    const source = await featuresFirst(this.#source);
-    this.#source = isRandomAccess(source) ? this.#turns.source(source) : source;
+    const { source, kind } = this.#input;
+    if (kind !== undefined || this.#isUsed || isRandomAccess(source)) return;
+    const whole = await featuresFirst(source);
+    this.#source = isRandomAccess(whole) ? this.#turns.source(whole) : whole;
   }
 
-  /** The bytes, from the start: once if they are a stream. */
-  #once(): ByteSource {
-    const isAgain = this.#isUsed && !isRandomAccess(this.#source);
-    if (isAgain) {
+  /** Checks that the input can be read, and marks it as read: once if it is a stream. */
+  #once(): void {
+    if (this.#isUsed && !isAgain(this.#input)) {
       throw new TypeError("the recording is a stream that was read: it answers one question");
     }
     this.#isUsed = true;
-    return this.#source;
   }
 
   /** Reports the share 1. */
@@ -874,7 +895,8 @@ export class Recording implements Disposable {
     const { signal, progress } = this.#options;
     if (signal === undefined && progress === undefined) return {};
     let done = 0;
-    const size = isRandomAccess(this.#source) ? this.#source.size : 0;
+    const { source, kind } = this.#input;
+    const size = kind !== "tables" && isRandomAccess(source) ? source.size : 0;
     let all = Number.isFinite(total) ? total : size;
     return {
       progress: (bytes, more = 0) => {

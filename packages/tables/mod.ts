@@ -21,7 +21,7 @@ export {
   unnamedFrames,
 } from "./naming/name_frames.ts";
 export { ParquetFile, type ParquetOptions } from "./parquet/parquet_file.ts";
-export { type Decompress, type TableFile } from "./reading/table_columns.ts";
+export { type TableFile } from "./reading/table_columns.ts";
 export { profileOfTables, type TablesProfileOptions } from "./reading/tables_profile.ts";
 export {
   type Column,

@@ -54,6 +54,12 @@ Deno.test("tables as input: stacks, trees and pictures are those of the recordin
       assert(boxes(picture).length > 0);
       const page = await output("flame", ["-o", "-", `${folder}/${name}`]);
       assertStringIncludes(page, "<html");
+      // The formats that may show the calls of a trace look for one first.
+      const [chrome, slices] = await both("export", "chrome", "-o", "-");
+      const lengths = (text: string) =>
+        (JSON.parse(text).traceEvents as { ts?: number; dur?: number; name: string }[])
+          .filter(({ ts }) => ts !== undefined).map(({ ts, dur }) => `${ts} ${dur}`).sort();
+      assertEquals(lengths(chrome), lengths(slices), name);
     }
     assert(stacks > 20, `${stacks} stacks`);
   }));

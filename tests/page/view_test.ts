@@ -2,6 +2,7 @@
  * `perfdata view` in a browser. Each view shows the numbers of the command for the same question,
  * and the page makes no forbidden requests.
  */
+import { tableFolder } from "@perfdata/perfdata/files";
 import { fileSource } from "@perfdata/format/files";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 // deno-lint-ignore no-import-prefix -- in the lock of development, not in that of commands
@@ -24,7 +25,6 @@ import {
 } from "../../view/code/disassembler_script.ts";
 import { RecordingService } from "../../view/recording/recording_service.ts";
 import { newToken, viewHandler } from "../../view/server/server.ts";
-import { tableFolders } from "../../tools/shared/table_folders.ts";
 import { cannotStep } from "../../fixtures/stepped/program.ts";
 import { repeatStepped } from "../../fixtures/stepped/repeat.ts";
 import { ignored, skipped } from "../support/ignored.ts";
@@ -74,7 +74,7 @@ async function viewed(
   }
   assertMatch(line, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/(?:#counts=[a-z-]+)?\n$/, line);
   await withPage(`${line.trim()}${hash}`, async (page, report) => {
-    await ready(page, tableFolders(args.at(-1) ?? "").length === 0);
+    await ready(page, tableFolder(args.at(-1) ?? "") === undefined);
     await use(page, report);
     const address = line.trim().split("#", 1)[0] as string;
     const own = report.requests.filter((url) => !url.startsWith(address));

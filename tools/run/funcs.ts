@@ -41,7 +41,6 @@ import { reportSwitches } from "../shared/weight.ts";
 import { openSamples, type SampleRecording } from "../shared/open_input.ts";
 import { printItraceLoss } from "../shared/open_recording.ts";
 import { writeTable } from "../shared/styled.ts";
-import { tableFolders } from "../shared/table_folders.ts";
 import { noSamplesText, whyNoAccesses, whyNothing } from "../shared/nothing.ts";
 
 export { implied } from "../shared/funcs_flags.ts";
@@ -108,23 +107,16 @@ async function ofTrace(question: Question): Promise<number> {
   return 1;
 }
 
-/** Prints a table of samples from the files that `export parquet` wrote. */
-async function ofTables(question: Question): Promise<number> {
+/** Prints a table of a profile that was not made here: of tables, or of another tool. */
+async function ofReady(question: Question, opened: SampleRecording): Promise<number> {
   const { name, sort, flags } = question;
-  const { tablesProfile } = await import("../shared/profile_of_tables.ts");
-  const timed = sort.includes("cpu");
-  return await ofProfile(question, await tablesProfile(name, flags, { timed }), "tables");
-}
-
-/** Prints a table of a profile that another tool wrote. */
-async function ofImported(
-  question: Question,
-  opened: SampleRecording,
-): Promise<number> {
-  const { sort, flags } = question;
-  const { importedProfile } = await import("../shared/imported_profile.ts");
-  const profile = await importedProfile(flags, { opened, timed: sort.includes("cpu") });
-  return await ofProfile(question, profile, "imported");
+  const { lacksOf, readyProfile } = await import("../shared/ready_input.ts");
+  const lacks = lacksOf(opened.recording.ready);
+  if (needsRecording(question)) {
+    throw new UsageError(`${name} ${lacks.is}: only samples are counted`);
+  }
+  const profile = await readyProfile(flags, { opened, timed: sort.includes("cpu") });
+  return await ofProfile(question, profile, lacks.key);
 }
 
 /** Prints a table of samples after transforms of their stacks. */
@@ -143,19 +135,19 @@ async function ofTransformed(question: Question): Promise<number> {
   // Names were filtered before the transforms, as in `tree`.
   const named = { comm: undefined, dso: undefined, symbol: undefined };
   const functions = { ...profile.functions, name: functionNames(profile) };
-  const status = await ofProfile(
-    { ...question, named, inline: true },
-    { ...profile, functions },
-    "transformed",
-  );
+  const status = await ofProfile({ ...question, named, inline: true }, { ...profile, functions });
   return isWhole ? status : 1;
 }
 
-/** Prints a table of a profile, which has neither data addresses nor data types. */
+/**
+ * Prints a table of a profile, which has neither data addresses nor data types.
+ *
+ * @param lacks The answer to a sort key that the profile lacks; without it, stacks are transformed.
+ */
 async function ofProfile(
   question: Question,
   profile: Profile,
-  from: "tables" | "imported" | "transformed",
+  lacks?: (key: string, profile: Profile) => string,
 ): Promise<number> {
   const { name, sort, limit } = question;
   const lacking = sort.find((key) =>
@@ -165,17 +157,13 @@ async function ofProfile(
   );
   if (lacking !== undefined) {
     throw new UsageError(
-      from === "tables"
-        ? `--sort ${lacking} needs tables of one recording: perfdata sql has all`
-        : from === "transformed"
-        ? `--sort ${lacking}: transformed stacks do not say it`
-        : `--sort ${lacking}: the profile does not say it: ${profile.trust}`,
+      lacks?.(lacking, profile) ?? `--sort ${lacking}: transformed stacks do not say it`,
     );
   }
   const eventNames = profile.events.map(({ name }) => name);
   const table = new FunctionTable(profile, wantedOf(question, eventNames));
   await print(question, table);
-  if (from !== "transformed") complain(`funcs: ${name}: ${profile.trust}`);
+  if (lacks !== undefined) complain(`funcs: ${name}: ${profile.trust}`);
   if (table.rows.length > 0 || limit === 0) return 0;
   const samples = table.totals.reduce((sum, total) => sum + total.samples, 0);
   complain(`funcs: ${name}: no row is left of ${samples} samples`);
@@ -272,12 +260,6 @@ export async function run(flags: Flags): Promise<number> {
   if (hasTransforms(flags)) {
     return await aboutAsync(name, () => ofTransformed(question));
   }
-  if (tableFolders(name).length > 0) {
-    if (needsRecording(question)) {
-      throw new UsageError(`${name} has tables: only samples are counted`);
-    }
-    return await aboutAsync(name, () => ofTables(question));
-  }
   return await aboutAsync(name, async () => {
     const { hasOnlyTracedBranches } = branches ? await import("../shared/branch_exports.ts") : {};
     const isTraced = hasOnlyTracedBranches !== undefined &&
@@ -285,10 +267,8 @@ export async function run(flags: Flags): Promise<number> {
     if (isTraced) return await ofTrace(question);
     const { itrace } = flags.value;
     const opened = await openSamples("funcs", name, flags, { itrace, interruptible: true });
-    if (opened.recording.imported === undefined) return await ofSamples(question, opened);
-    if (needsRecording(question)) {
-      throw new UsageError(`${name} is a profile of another tool: only samples are counted`);
-    }
-    return await ofImported(question, opened);
+    return opened.recording.ready === undefined
+      ? await ofSamples(question, opened)
+      : await ofReady(question, opened);
   });
 }

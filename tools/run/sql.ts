@@ -5,7 +5,7 @@ import type { FlagsOf } from "../shared/flag_table.ts";
 import { onSignals } from "../shared/on_signals.ts";
 import { parseJobs } from "../shared/record_flags.ts";
 import type { SqlJob } from "../shared/sql_engine.ts";
-import { parquetPaths } from "../shared/table_folders.ts";
+import { tableFolder } from "@perfdata/perfdata/files";
 import type { FLAGS } from "../sql.ts";
 
 /** The shell that starts DuckDB. */
@@ -36,11 +36,12 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
     folder = value.keep ?? `${scratch.path}/tables`;
     isWhole = await writeTablesOf(files, folder, flags);
   }
+  const found = tableFolder(folder);
   const job: SqlJob = {
     folder: about(folder, () => Deno.realPathSync(folder)),
     tables: [...TABLES, ...ASKED_TABLES].map(({ name }) => ({
       name,
-      files: parquetPaths(`${folder}/${name}`).length,
+      files: found?.paths(name).length ?? 0,
     })).filter(({ name, files }) => files > 0 || TABLES.some((table) => table.name === name)),
     version: TABLES_VERSION,
     query,

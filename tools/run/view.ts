@@ -38,8 +38,7 @@ import { insnText } from "../shared/insn_text.ts";
 import { finishedFiles } from "../shared/followed_folder.ts";
 import type { LiveRecording } from "../shared/live_recording.ts";
 import { Sources } from "../shared/source_lines.ts";
-import { openInput } from "../shared/open_input.ts";
-import { tableFolders } from "../shared/table_folders.ts";
+import { openInput, openTables } from "../shared/open_input.ts";
 import type { FLAGS } from "../view.ts";
 
 type ViewFlags = FlagsOf<typeof FLAGS>;
@@ -69,7 +68,7 @@ export async function run(flags: ViewFlags): Promise<number> {
 
 /** The record service of a seekable recording; `undefined` for pipes, tables and other profiles. */
 async function recordingOf(name: string): Promise<RecordingService | undefined> {
-  if (name === "-" || tableFolders(name).length > 0) return undefined;
+  if (name === "-") return undefined;
   const { source, kind } = await openInput(name);
   if (kind !== undefined) return undefined;
   return isRandomAccess(source) ? new RecordingService(source, name) : undefined;
@@ -79,7 +78,7 @@ async function recordingOf(name: string): Promise<RecordingService | undefined> 
  * The Intel PT service of a seekable recording; `undefined` for pipes, tables and other profiles.
  */
 async function ptOf(name: string, flags: ViewFlags): Promise<PtService | undefined> {
-  if (name === "-" || tableFolders(name).length > 0) return undefined;
+  if (name === "-") return undefined;
   const { source, kind } = await openInput(name);
   return kind === undefined && isRandomAccess(source)
     ? new PtService({
@@ -206,7 +205,9 @@ async function serve(
   }
   const recording = flags.on.follow ? undefined : await recordingOf(name);
   // Report a missing file before the server starts.
-  if (base !== undefined && tableFolders(base).length === 0) about(base, () => openSource(base));
+  if (base !== undefined && await openTables(base) === undefined) {
+    about(base, () => openSource(base));
+  }
   const page = await pageText(VIEW_PARTS, "server", {
     compared: base !== undefined,
     live: live !== undefined,

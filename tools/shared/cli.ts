@@ -399,7 +399,9 @@ function systemReason(error: unknown): string | undefined {
     return `not allowed: ${error.message.replace(/^R/, "r").replace(/, run again .*/s, "")}`;
   }
   if (error instanceof Deno.errors.BrokenPipe || !(error instanceof Error)) return undefined;
-  const match = /^(.*) \(os error \d+\)/.exec(error.message);
+  // From Deno, or from node:fs: `EACCES: permission denied, open '…'`.
+  const match = /^(.*) \(os error \d+\)/.exec(error.message) ??
+    /^E[A-Z\d]+: ([^,]+),/.exec(error.message);
   return match?.[1]?.toLowerCase();
 }
 

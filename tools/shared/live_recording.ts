@@ -174,17 +174,20 @@ export class LiveRecording {
   async #read(): Promise<boolean> {
     const { tool, name, flags, source, files } = this.#options;
     if (files !== undefined) return await this.#readFiles(files);
-    const { source: opened, kind } = source === undefined
+    const opened = source === undefined
       ? await openInput(name, { interruptible: true })
       : { source, kind: undefined };
-    if (kind !== undefined) {
-      const { readImportedProfile } = await import("./imported_profile.ts");
-      const recording = await openRecording(tool, name, { source: this.#counted(opened) });
+    const input = opened.kind === "tables"
+      ? opened
+      : { ...opened, source: this.#counted(opened.source) };
+    if (input.kind !== undefined) {
+      const { readReadyProfile } = await import("./ready_input.ts");
+      const recording = await openRecording(tool, name, input);
       const options = { opened: recording, timed: true };
-      ({ profile: this.#imported } = await readImportedProfile(tool, name, flags, options));
+      ({ profile: this.#imported } = await readReadyProfile(tool, name, flags, options));
       return true;
     }
-    await this.#collect(this.#counted(opened));
+    await this.#collect(input.source);
     return await this.#end(this.#broken);
   }
 

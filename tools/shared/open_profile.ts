@@ -22,7 +22,6 @@ import {
   InputError,
   NothingToShow,
   progressOf,
-  UsageError,
   writeOut,
 } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
@@ -31,12 +30,11 @@ import type { SharedPass } from "../../view/recording/recording_service.ts";
 import { choosesSamples, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { reportSwitches } from "./weight.ts";
 import { parseJobs } from "./record_flags.ts";
-import { openSamples, type SampleRecording } from "./open_input.ts";
+import { openSamples, openTables, type SampleRecording } from "./open_input.ts";
 import { type CommandRecording, printItraceLoss } from "./open_recording.ts";
 import { open, type OpenOptions, type Recording, type TraceProfile } from "@perfdata/perfdata";
 import { noSamplesText } from "./nothing.ts";
 import { printLoss } from "./trace_loss.ts";
-import { tableFolders } from "./table_folders.ts";
 
 /** The parsed flags of commands that read a profile. */
 type ProfileFlags = FlagsOf<typeof PROFILE_FLAGS>;
@@ -97,15 +95,7 @@ export async function readProfile(
   flags: ProfileFlags,
   options: ReadProfileOptions,
 ): Promise<ReadProfile> {
-  const { weight = "period" } = options;
-  if (tableFolders(name).length > 0) {
-    if (options.pt === true || options.itrace !== undefined || weight !== "period") {
-      throw new UsageError(`${name} has tables: only periods of samples are read from them`);
-    }
-    const { readTablesProfile } = await import("./profile_of_tables.ts");
-    return await readTablesProfile(tool, name, flags, options);
-  }
-  if (options.pt === true) {
+  if (options.pt === true && await openTables(name) === undefined) {
     const { openTrace } = await import("./command_trace.ts");
     const jobs = parseJobs(flags.value.jobs);
     const how = { jobs, decoding: options.decoding };
@@ -114,15 +104,11 @@ export async function readProfile(
     return ofTrace(tool, name, flags, { ...read, ...about });
   }
   const opened = await openSamples(tool, name, flags, options);
-  if (opened.recording.imported !== undefined) {
-    if (weight !== "period" || options.itrace !== undefined) {
-      const other = weight !== "period" ? `weight ${weight}` : "itrace";
-      throw new UsageError(`${name} is a profile of another tool: without --${other}`);
-    }
-    const { readImportedProfile } = await import("./imported_profile.ts");
-    return await readImportedProfile(tool, name, flags, { ...options, opened });
+  if (opened.recording.ready === undefined) {
+    return await profileOfSamples(tool, name, opened, flags, options);
   }
-  return await profileOfSamples(tool, name, opened, flags, options);
+  const { readReadyProfile } = await import("./ready_input.ts");
+  return await readReadyProfile(tool, name, flags, { ...options, opened });
 }
 
 /** Reads a profile from the samples of a recording, and prints what it lacks. */
@@ -206,7 +192,7 @@ async function isOf(
   test: (recording: Recording) => Promise<boolean>,
 ): Promise<boolean> {
   if (name === "-") return false;
-  using recording = await open(openSource(name));
+  using recording = await open(await openTables(name) ?? openSource(name));
   return await test(recording);
 }
 

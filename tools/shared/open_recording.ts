@@ -1,6 +1,12 @@
 /** Opens recordings for commands: errors and progress go to standard error. */
-import { open, type OpenOptions, type OpenSymbols, type Recording } from "@perfdata/perfdata";
-import { type ByteSource, EventLoopTurns } from "@perfdata/format/bytes";
+import {
+  open,
+  type OpenOptions,
+  type OpenSymbols,
+  type Recording,
+  type RecordingInput,
+} from "@perfdata/perfdata";
+import { EventLoopTurns } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
 import { asUsage, complain, Complaints, Progress } from "./cli.ts";
 import type { codeFiles } from "./pt_input.ts";
@@ -17,8 +23,8 @@ export interface CommandRecording {
 export interface OpenRecordingOptions
   extends
     Omit<OpenOptions, "decoding" | "diagnostics" | "naming" | "progress" | "threads" | "turns"> {
-  /** The bytes; by default those of the file. */
-  readonly source?: ByteSource | undefined;
+  /** The input; by default the file. */
+  readonly source?: RecordingInput | undefined;
   /** Called while the recording is read: see {@link OpenOptions}. */
   readonly progress?: OpenOptions["progress"] | undefined;
   /** Called while Intel PT is decoded. */
@@ -135,7 +141,9 @@ export async function printItraceLoss(
   return printLoss(tool, name, synthesized.loss);
 }
 
-/** The title of a recording: its file name without directories. */
+/** The title of a recording: the name of its file or directory, without those above. */
 export function titleOf(name: string): string {
-  return name === "-" ? "standard input" : name.slice(name.lastIndexOf("/") + 1);
+  if (name === "-") return "standard input";
+  const path = name.replace(/(?<!\/)\/+$/, "");
+  return path.slice(path.lastIndexOf("/") + 1);
 }

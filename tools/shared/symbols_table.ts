@@ -4,8 +4,7 @@ import { FRAMES, kernelReleases, nameFrames, type RowSink, unnamedFrames } from 
 import type { SymbolResolver } from "@perfdata/symbols";
 import { aboutAsync, complain, complainAll, InputError, writeLine } from "./cli.ts";
 import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
-import { decompress, OpenTables } from "./table_files.ts";
-import { parquetPaths, tableFolders } from "./table_folders.ts";
+import { type TableFolder, tableFolder } from "@perfdata/perfdata/files";
 import { NewTable, PARQUET } from "./written_tables.ts";
 
 /** The partition value that SQL engines read as null. */
@@ -27,11 +26,12 @@ export interface TableOptions {
  */
 export async function symbolsTable(folder: string, options: TableOptions): Promise<number> {
   const { flags, output, force } = options;
-  if (!tableFolders(folder).includes("frames")) {
+  const tables = tableFolder(folder);
+  if (tables === undefined || tables.paths("frames").length === 0) {
     throw new InputError(`${folder}: no tables: perfdata export parquet -o DIR writes them`);
   }
-  using open = new OpenTables(folder);
-  const frames = await aboutAsync(folder, () => unnamedFrames(open.of("frames"), decompress));
+  using _ = { [Symbol.dispose]: tables.close };
+  const frames = await aboutAsync(folder, () => unnamedFrames(tables.files("frames")));
   const out = (what: number, why: string) => {
     if (what > 0) complain(`symbols: ${folder}: ${what} frames ${why}`);
   };
@@ -43,14 +43,14 @@ export async function symbolsTable(folder: string, options: TableOptions): Promi
   }
   const releases = await aboutAsync(
     folder,
-    () => kernelReleases(open.of("recordings"), decompress),
+    () => kernelReleases(tables.files("recordings")),
   );
   // Lookups by build id do not depend on the machine, but kernel files are named by release.
   const [first, ...others] = releases;
   const resolver = (release: string | undefined): Promise<SymbolResolver> =>
     resolverOf(flags, folder, { machine: { release }, parameters: false });
   const resolvers = [await resolver(first), ...await Promise.all(others.map(resolver))] as const;
-  const parts = output === undefined ? partition(`${folder}/frames`) : [];
+  const parts = output === undefined ? partition(tables) : [];
   const path = [output ?? folder, "frames", ...parts, `names-${frames.id}`].join("/");
   let file: NewTable | undefined;
   const rows: RowSink = {
@@ -86,9 +86,7 @@ export async function symbolsTable(folder: string, options: TableOptions): Promi
 }
 
 /** Directories for a file outside all partitions, as deep as those of the other files. */
-function partition(folder: string): string[] {
-  const [path = ""] = parquetPaths(folder);
-  return path.slice(folder.length + 1).split("/").slice(0, -1).map((part) =>
-    `${part.split("=")[0]}=${NO_PARTITION}`
-  );
+function partition(tables: TableFolder): string[] {
+  const [path = ""] = tables.paths("frames");
+  return path.split("/").slice(1, -1).map((part) => `${part.split("=")[0]}=${NO_PARTITION}`);
 }

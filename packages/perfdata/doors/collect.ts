@@ -4,4 +4,5 @@
  * @module
  */
 export { inputKind, type InputOfKind } from "../input_kind.ts";
+export type { ReadyInput } from "../ready_profile.ts";
 export { type ProfileHost, type ReadingHost, samplesProfile } from "../samples_profile.ts";

@@ -19,3 +19,4 @@
 export { machineFiles, machinePlaces } from "../files/machine_files.ts";
 export * from "../files/path_sink.ts";
 export * from "../files/path_source.ts";
+export { type TableFolder, tableFolder } from "../files/table_folder.ts";

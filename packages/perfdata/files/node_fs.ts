@@ -1,6 +1,12 @@
 /** A path as text, or as bytes if its name is not UTF-8. Deno cannot open files by such bytes. */
 export type FilePath = string | Uint8Array;
 
+/** The path of a name in a directory. */
+export function pathIn(folder: FilePath, name: string): FilePath {
+  if (typeof folder === "string") return `${folder}/${name}`;
+  return Uint8Array.of(...folder, ...new TextEncoder().encode(`/${name}`));
+}
+
 /** The part of `node:fs` that is used; Node, Bun and Deno have it. */
 export interface NodeFs {
   /** Opens a file for reading, or with `w` creates or empties it for writing. */

@@ -1,6 +1,6 @@
 import type { SyncSource } from "@perfdata/format/bytes";
 import { openDirectorySource } from "@perfdata/format/records";
-import { type FilePath, nodeFs } from "./node_fs.ts";
+import { type FilePath, nodeFs, pathIn } from "./node_fs.ts";
 
 export type { FilePath };
 
@@ -21,10 +21,7 @@ export function pathSource(path: FilePath): PathSource {
   const fs = nodeFs();
   const stats = fs.statSync(path);
   if (stats.isDirectory()) {
-    return openDirectorySource(fs.readdirSync(path), (name) => {
-      if (typeof path === "string") return pathSource(`${path}/${name}`);
-      return pathSource(Uint8Array.of(...path, ...new TextEncoder().encode(`/${name}`)));
-    });
+    return openDirectorySource(fs.readdirSync(path), (name) => pathSource(pathIn(path, name)));
   }
   if (!stats.isFile()) {
     throw new TypeError(

@@ -7,13 +7,13 @@ export interface ImportOptions {
   /** Name of the input. */
   readonly title: string;
   /** Whether each sample keeps its time, if the input has times. */
-  readonly timed?: boolean;
+  readonly timed?: boolean | undefined;
   /** Processes, threads and CPUs whose samples count; all by default. */
   readonly filter?: {
     readonly pids?: ReadonlySet<number> | undefined;
     readonly tids?: ReadonlySet<number> | undefined;
     readonly cpus?: ReadonlySet<number> | undefined;
-  };
+  } | undefined;
   /** Called with the bytes that were read since the last call. */
   readonly progress?: ((bytes: number) => void) | undefined;
 }

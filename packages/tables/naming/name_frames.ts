@@ -11,7 +11,7 @@ import type { SymbolResolver } from "@perfdata/symbols";
 import { FrameRows } from "../collecting/frame_rows.ts";
 import { ContentHash, SEED } from "../ids/content_ids.ts";
 import { objectKey } from "../ids/object_key.ts";
-import { type Decompress, readRows, type TableFile } from "../reading/table_columns.ts";
+import { readRows, type TableFile } from "../reading/table_columns.ts";
 import type { RowSink } from "../schema/column_types.ts";
 
 /** Symbols to which addresses of a kernel may be relative. Tables lack the symbol, but ids depend on it. */
@@ -91,21 +91,18 @@ export interface UnnamedFrames {
  *   name: "frames",
  *   byteLength: bytes.length,
  *   slice: (start, end) => bytes.slice(start, end).buffer,
- * }], (bytes) => bytes);
+ * }]);
  * assertEquals([frames.count, frames.foreign], [0, 1]);
  * ```
  */
-export async function unnamedFrames(
-  files: readonly TableFile[],
-  decompress: Decompress,
-): Promise<UnnamedFrames> {
+export async function unnamedFrames(files: readonly TableFile[]): Promise<UnnamedFrames> {
   const named = new Set<bigint>();
   const frames = new Map<bigint, { readonly build: number; readonly offset: bigint }>();
   const [without, foreign] = [new Set<bigint>(), new Set<bigint>()];
   const builds = new Builds();
   const names = ["frame_id", "build_id", "object", "kind", "offset", "function", "inline_of"];
   for (const file of files) {
-    for await (const rows of readRows(file, names, [], decompress)) {
+    for await (const rows of readRows(file, names)) {
       const [ids, buildIds, paths, kinds, offsets, functions, inlineOf] = names.map((name) =>
         rows.column(name)
       ) as unknown as FrameColumns;
@@ -164,13 +161,10 @@ export async function unnamedFrames(
  * @param files Files of `recordings`.
  * @throws {PerfDataError} If a file is damaged or another table.
  */
-export async function kernelReleases(
-  files: readonly TableFile[],
-  decompress: Decompress,
-): Promise<string[]> {
+export async function kernelReleases(files: readonly TableFile[]): Promise<string[]> {
   const found = new Set<string>();
   for (const file of files) {
-    for await (const rows of readRows(file, ["os_release"], [], decompress)) {
+    for await (const rows of readRows(file, ["os_release"])) {
       const releases = rows.column("os_release") as ArrayLike<string | null | undefined>;
       for (let i = 0; i < rows.count; i++) {
         const release = releases[i] ?? undefined;

@@ -1,5 +1,6 @@
 import { parquetMetadataAsync, parquetRead } from "hyparquet";
 import { PerfDataError } from "@perfdata/format/bytes";
+import { zstdDecompress } from "@perfdata/format/records";
 
 /** A Parquet file from any source. */
 export interface TableFile {
@@ -10,9 +11,6 @@ export interface TableFile {
   /** Reads a range of bytes. */
   slice(start: number, end?: number): ArrayBuffer | Promise<ArrayBuffer>;
 }
-
-/** Decompresses a zstd block. */
-export type Decompress = (bytes: Uint8Array) => Uint8Array;
 
 /** Values of a column: `bigint` for `int64`; missing values are `null` or `undefined`. */
 export type ReadValues = ArrayLike<unknown>;
@@ -34,8 +32,7 @@ export interface ReadRows {
 export async function* readRows(
   file: TableFile,
   columns: readonly string[],
-  optional: readonly string[],
-  decompress: Decompress,
+  optional: readonly string[] = [],
 ): AsyncGenerator<ReadRows, void, void> {
   const metadata = await readable(file, () => parquetMetadataAsync(file));
   const there = new Set(metadata.schema.map(({ name }) => name));
@@ -50,7 +47,7 @@ export async function* readRows(
     await readable(file, () =>
       parquetRead({
         ...{ file, metadata, columns: wanted, rowStart, rowEnd },
-        compressors: { ZSTD: decompress },
+        compressors: { ZSTD: zstdDecompress },
         onChunk: ({ columnName, columnData }) => parts.get(columnName)?.push(columnData),
       }));
     const read = new Map([...parts].map(([name, values]) => [name, joined(values)]));

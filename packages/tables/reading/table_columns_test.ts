@@ -26,7 +26,7 @@ async function rowsOf(bytes: Uint8Array<ArrayBuffer>): Promise<unknown[][]> {
     byteLength: bytes.length,
     slice: (start: number, end?: number) => bytes.buffer.slice(start, end),
   };
-  for await (const rows of readRows(source, ["x"], ["y"], (packed) => packed)) {
+  for await (const rows of readRows(source, ["x"], ["y"])) {
     const [x, y] = [rows.column("x"), rows.column("y")];
     for (let i = 0; i < rows.count; i++) found.push([x[i], y[i]]);
   }

@@ -10,24 +10,22 @@ import {
 import { percent, shortName } from "@perfdata/session";
 import { mapKind } from "@perfdata/symbols/resolver";
 import { TABLES_VERSION } from "../schema/tables.ts";
-import { type Decompress, readRows, type TableFile } from "./table_columns.ts";
+import { readRows, type TableFile } from "./table_columns.ts";
 
 /** Options of {@linkcode profileOfTables}. */
 export interface TablesProfileOptions {
   /** Returns the files of a table; an empty list if it does not exist. */
   readonly files: (table: string) => readonly TableFile[];
-  /** Decompresses a zstd block. */
-  readonly decompress: Decompress;
   /** Title of the profile. */
   readonly title: string;
   /** Whether samples keep their time and CPU, if all are of one recording. */
-  readonly timed?: boolean;
+  readonly timed?: boolean | undefined;
   /** Selects samples by column values; all samples by default. */
   readonly filter?: {
     readonly pids?: ReadonlySet<number> | undefined;
     readonly tids?: ReadonlySet<number> | undefined;
     readonly cpus?: ReadonlySet<number> | undefined;
-  };
+  } | undefined;
 }
 
 /** The rows of `stacks`. */
@@ -56,10 +54,14 @@ interface Code {
  * With several recordings, threads are commands, since process ids of different recordings are unrelated.
  *
  * @throws {PerfDataError} If tables are missing, damaged, or of another version.
+ * @throws {RangeError} If samples are selected from `weights`.
  */
 export async function profileOfTables(options: TablesProfileOptions): Promise<Profile> {
-  const { files, timed = false } = options;
+  const { files, timed = false, filter = {} } = options;
   const isSum = files("weights").length > 0;
+  if (isSum && Object.values(filter).some((numbers) => numbers !== undefined)) {
+    throw new RangeError("weights have no processes, threads and CPUs to choose by");
+  }
   const recordings = isSum ? 0 : await recordingsOf(options);
   const stacks = await readStacks(options);
   const codes = await readCodes(options);
@@ -94,7 +96,7 @@ async function recordingsOf(options: TablesProfileOptions): Promise<number> {
   const ids = new Set<unknown>();
   for (const file of tableFiles(options, "recordings")) {
     const names = ["recording_id", "version"];
-    for await (const rows of readRows(file, names, [], options.decompress)) {
+    for await (const rows of readRows(file, names)) {
       const [id, version] = names.map((name) => rows.column(name));
       for (let i = 0; i < rows.count; i++) {
         checkVersion(version?.[i]);
@@ -116,7 +118,7 @@ async function readStacks(options: TablesProfileOptions): Promise<Stacks> {
   const stacks: Stacks = { rows: new Map(), parent: [], frame: [] };
   for (const file of tableFiles(options, "stacks")) {
     const names = ["stack_id", "frame_id", "parent_id"];
-    for await (const rows of readRows(file, names, [], options.decompress)) {
+    for await (const rows of readRows(file, names)) {
       const ids = rows.column("stack_id");
       const frames = rows.column("frame_id");
       const parents = rows.column("parent_id");
@@ -141,7 +143,7 @@ async function readCodes(options: TablesProfileOptions): Promise<Map<bigint, Cod
   // If several files have a row, the one with names is kept. A file has all rows of a frame, or none.
   for (const file of tableFiles(options, "frames")) {
     const here = new Map<bigint, Code>();
-    for await (const rows of readRows(file, names, [], options.decompress)) {
+    for await (const rows of readRows(file, names)) {
       const columns = names.map((name) => rows.column(name));
       for (let i = 0; i < rows.count; i++) {
         const [id, buildId, object, kind, offset, name, path, line, inlineOf, depth, verified] =
@@ -227,11 +229,11 @@ class SampleReader {
   }
 
   async samples(options: TablesProfileOptions, timed: boolean): Promise<Read> {
-    const { filter = {}, decompress } = options;
+    const { filter = {} } = options;
     const names = ["event", "period", "pid", "tid", "cpu", "comm", "stack_id", "ts"];
     const samples = new CollectedRows(this.#builder, timed);
     for (const file of tableFiles(options, "samples")) {
-      for await (const rows of readRows(file, names, [], decompress)) {
+      for await (const rows of readRows(file, names)) {
         const columns = names.map((name) => rows.column(name));
         for (let i = 0; i < rows.count; i++) {
           const [event, period, pid, tid, cpu, comm, id, ts] = columns.map((column) =>
@@ -265,7 +267,7 @@ class SampleReader {
     const names = ["version", "event", "stack_id", "samples", "period"];
     const sums = new CollectedRows(this.#builder, false);
     for (const file of tableFiles(options, "weights")) {
-      for await (const rows of readRows(file, names, ["comm"], options.decompress)) {
+      for await (const rows of readRows(file, names, ["comm"])) {
         const columns = [...names, "comm"].map((name) => rows.column(name));
         for (let i = 0; i < rows.count; i++) {
           const [version, event, id, samples, period, comm] = columns.map((column) =>
