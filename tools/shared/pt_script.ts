@@ -24,7 +24,7 @@ import {
   writePtScript,
   type WrittenPtScript,
 } from "@perfdata/export/traces";
-import { clockRatios, type ItraceOptions, type PtClock } from "@perfdata/pt";
+import { clockRatios, type ItraceOptions } from "@perfdata/pt";
 import {
   type AddedLists,
   packetsText,
@@ -151,7 +151,7 @@ async function ptScriptOf(
     ipc: asksFor(wish, "ipc"),
     hasKernel: !event.attr.flags.exclude_kernel,
     snapshots: aux.mayOverlap,
-    filter: filterOf(chosen, clock),
+    filter: filterOf(chosen, trace),
   };
   const wants = ofCpus(chosen?.cpus);
   const whole = scriptWhole({ trace, wants, names, writer, options });
@@ -159,8 +159,11 @@ async function ptScriptOf(
 }
 
 /** The filter in units of the trace's clock. */
-function filterOf(chosen: Chosen, { origin }: PtClock): SamplesOptions["filter"] {
-  const tids = chosen?.tids;
+function filterOf(
+  chosen: Chosen,
+  { clock: { origin }, sideband }: PtTrace,
+): SamplesOptions["filter"] {
+  const tids = sideband.threads.chosen(chosen ?? {});
   const time = chosen?.time;
   if (time === undefined) return { tids };
   return { tids, from: origin.since(time[0]), to: origin.since(time[1]) };

@@ -244,8 +244,9 @@ export class RecordingTrace {
     return new PtNames(code, await this.#host.symbols(wanted));
   }
 
-  #chosen({ tids, cpus, time }: NonNullable<EngineOptions["filter"]> = {}): Chosen {
-    const { origin } = this.trace.clock;
+  #chosen({ cpus, time, ...threads }: NonNullable<EngineOptions["filter"]> = {}): Chosen {
+    const { clock: { origin }, sideband } = this.trace;
+    const tids = sideband.threads.chosen(threads);
     const times = time && { from: origin.since(time[0]), to: origin.since(time[1]) };
     return {
       filter: { tids, ...times },

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { PerfDataError } from "@perfdata/format/bytes";
 import type { Profile } from "@perfdata/profile";
 import { bytesSource } from "@perfdata/symbols/resolver";
-import { BASE, CODE, ip, psb, type Small, smallBytes, tnt, tsc } from "../../pt/testing.ts";
+import { at, BASE, CODE, ip, psb, type Small, smallBytes, tnt, tsc } from "../../pt/testing.ts";
 import { open, type OpenOptions, type Recording, type TraceWork } from "../mod.ts";
 
 /** 1000 calls 1010 twice; each call lasts from one TSC packet to the next. */
@@ -93,6 +93,35 @@ Deno.test("trace: a filter by thread or CPU leaves out others in all methods", a
     await trace.branches(({ count }) => rows += count, { filter });
     assertEquals([profile.samples.length, rows], [0, 0]);
     await assertRejects(() => trace.instructions({ filter }), PerfDataError, "nothing ran");
+  }
+});
+
+Deno.test("trace: a filter by process keeps all of its threads, and those of no other process", async () => {
+  // Thread 8 of process 7 runs on CPU 1, and process 9 on CPU 2.
+  const packets = TWO_CALLS.cpus[0] ?? [];
+  const sample_id = { pid: 7, tid: 8, time: at(-950), cpu: 1, identifier: 21n };
+  const body = { pid: 7, ppid: 7, tid: 8, ptid: 7, time: at(-950) };
+  const fork = { record: { type: 7, name: "FORK", misc: 0, body, sample_id }, event: 1 } as const;
+  const started = [7, 8, 9].map((tid, cpu) => ({ ticks: -900, cpu, tid }));
+  const small = {
+    cpus: [packets, packets, packets],
+    tids: [7, 9],
+    items: [fork],
+    switches: started,
+  };
+  using recording = await open(await smallBytes(small), { symbols: "none", code });
+  const trace = await recording.trace();
+  for (
+    const [filter, tids] of [
+      [{ pids: new Set([7]) }, [7, 8]],
+      [{ pids: new Set([9]) }, [9]],
+      [{ pids: new Set([7]), tids: new Set([8, 9]) }, [8]],
+      [{ pids: new Set([5]) }, []],
+    ] as const
+  ) {
+    const { profile } = await trace.profile({ filter });
+    const found = new Set(Array.from(profile.samples.thread, (row) => profile.threads.tid(row)));
+    assertEquals([...found].sort(), [...tids]);
   }
 });
 

@@ -34,7 +34,7 @@ export type ShareTrace = (
 
 /** The part of a trace that is decoded. */
 export interface TraceChoice {
-  /** Filter by thread, CPU and time; `pids` are ignored. Everything is decoded by default. */
+  /** Filter by process, thread, CPU and time. Everything is decoded by default. */
   readonly filter?: EngineOptions["filter"];
 }
 

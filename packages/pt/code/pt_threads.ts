@@ -47,6 +47,21 @@ export class PtThreads {
   }
 
   /**
+   * The thread ids that pass a filter by process and thread; `undefined` if all do. A thread id that
+   * was used again passes if one of its processes does.
+   */
+  chosen(
+    { pids, tids }: {
+      readonly pids?: ReadonlySet<number> | undefined;
+      readonly tids?: ReadonlySet<number> | undefined;
+    },
+  ): ReadonlySet<number> | undefined {
+    if (pids === undefined) return tids;
+    const own = this.history.threadsOf(pids);
+    return tids === undefined ? own : new Set([...own].filter((tid) => tids.has(tid)));
+  }
+
+  /**
    * Name of a thread at a time, as an index of the names; -1 without a name. Before its first name, a
    * thread has that name.
    */

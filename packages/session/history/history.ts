@@ -204,6 +204,24 @@ export class History {
     return this.state(tid, tid, Math.max(moment, first));
   }
 
+  /**
+   * The thread ids that some processes have at any moment. A process without records has one thread,
+   * with its id.
+   */
+  threadsOf(pids: ReadonlySet<number>): Set<number> {
+    const found = new Set(pids);
+    const threads = this.#threads;
+    const [owners] = threads.values as [Int32Array];
+    for (let number = 0; number < this.#tids.count; number++) {
+      if (!threads.has(number)) continue;
+      const end = intAt(threads.starts, number + 1);
+      for (let row = intAt(threads.starts, number); row < end; row++) {
+        if (pids.has(intAt(owners, row))) found.add(intAt(this.#tids.tids, number));
+      }
+    }
+    return found;
+  }
+
   #find(number: number, row: number, moment: number): number {
     const threads = this.#threads;
     const [pids, comms, spaces, lives] = threads.values as [
