@@ -27,13 +27,13 @@ import {
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
 import type { SharedPass } from "../../view/recording/recording_service.ts";
-import { choosesSamples, nameFilters, sampleFilter } from "./sample_flags.ts";
+import { choosesSamples, givenFilters, nameFilters, sampleFilter } from "./sample_flags.ts";
 import { reportSwitches } from "./weight.ts";
 import { parseJobs } from "./record_flags.ts";
 import { openSamples, openTables, type SampleRecording } from "./open_input.ts";
 import { type CommandRecording, printItraceLoss } from "./open_recording.ts";
 import { open, type OpenOptions, type Recording, type TraceProfile } from "@perfdata/perfdata";
-import { noSamplesText } from "./nothing.ts";
+import { noSamplesText, whyNothing } from "./nothing.ts";
 import { printLoss } from "./trace_loss.ts";
 
 /** The parsed flags of commands that read a profile. */
@@ -101,7 +101,7 @@ export async function readProfile(
     const how = { jobs, decoding: options.decoding };
     const { trace, filter, ...about } = await openTrace(tool, name, flags, how);
     const read = await trace.profile({ timeline: options.timeline, filter });
-    return ofTrace(tool, name, flags, { ...read, ...about });
+    return await ofTrace(tool, name, flags, { ...read, ...about });
   }
   const opened = await openSamples(tool, name, flags, options);
   if (opened.recording.ready === undefined) {
@@ -137,7 +137,7 @@ async function profileOfSamples(
   await reportSwitches(tool, name, collector);
   if (answer.traced !== undefined) {
     const { profile, traced: loss } = answer;
-    return ofTrace(tool, name, flags, { profile, loss, complaints, progress });
+    return await ofTrace(tool, name, flags, { profile, loss, complaints, progress });
   }
   if (collector.samples === 0) {
     complaints.finish();
@@ -163,17 +163,22 @@ async function profileOfSamples(
 }
 
 /** A profile of Intel PT, after a report of what it lacks. */
-function ofTrace(
+async function ofTrace(
   tool: string,
   name: string,
   flags: ProfileFlags,
   { profile: read, loss, complaints, progress }: TraceProfile & Omit<CommandRecording, "recording">,
-): ReadProfile {
+): Promise<ReadProfile> {
   progress.finish();
   const isWhole = printLoss(tool, name, loss, complaints);
-  if (read.samples.length === 0) throw new InputError(`${name}: nothing was decoded`);
-  const profile = filterProfile(read, nameFilters(flags));
-  if (profile.samples.length === 0) throw new InputError("nothing passes the filters");
+  const names = nameFilters(flags);
+  const profile = filterProfile(read, names);
+  if (profile.samples.length === 0) {
+    const why = choosesSamples(flags)
+      ? `: ${await whyNothing(name, givenFilters(flags), names)}`
+      : "";
+    throw new InputError(`${name}: nothing was decoded${why}`);
+  }
   return { profile, isWhole, isPt: true };
 }
 
