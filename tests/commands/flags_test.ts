@@ -5,7 +5,7 @@ import { SCRIPT_FIELDS } from "@perfdata/export/script";
 import { FORMATS } from "@perfdata/export/tree";
 import { areOfBranches, areOfMemory, SORT_KEYS, type SortKey } from "@perfdata/report";
 import { COALESCED } from "@perfdata/report/contention";
-import { BRANCH_FORMATS } from "../../tools/shared/branch_exports.ts";
+import { BRANCH_FORMATS } from "../../tools/shared/branch_formats.ts";
 import { UsageError } from "../../tools/shared/cli.ts";
 import { type Command, command, parseFlags } from "../../tools/shared/command.ts";
 import { brokenRule, filled, flagRows, helpText } from "../../tools/shared/flag_table.ts";

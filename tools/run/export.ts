@@ -16,9 +16,9 @@ import type { FlagsOf } from "../shared/flag_table.ts";
 import { chosenEvent, hasOnlyPt, readProfile, writeChunks } from "../shared/open_profile.ts";
 import { transformed } from "../shared/transformed.ts";
 import { parseWeight } from "../shared/weight.ts";
-import { BRANCH_FORMATS, exportBranches } from "../shared/branch_exports.ts";
 import type { CallFormat } from "../shared/call_slices.ts";
 import { parseJobs } from "../shared/record_flags.ts";
+import { BRANCH_FORMATS } from "../shared/branch_formats.ts";
 import type { FLAGS } from "../export.ts";
 
 /** Formats that are a directory of tables, not a file. */
@@ -48,6 +48,8 @@ export async function run(flags: FlagsOf<typeof FLAGS>): Promise<number> {
       throw new UsageError(`--itrace is not for ${format}: each branch of the trace counts`);
     }
     readyOutput(output, { force: on.force, temp: value.temp });
+    // Imported here because the readers of binaries make startup slower.
+    const { exportBranches } = await import("../shared/branch_exports.ts");
     return await aboutAsync(name, () => exportBranches(format, name, flags, output));
   }
   for (const flag of ["binary", "form"] as const) {

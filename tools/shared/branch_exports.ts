@@ -24,6 +24,7 @@ import { sampleJobs } from "@perfdata/session";
 import { ElfFile } from "@perfdata/symbols";
 import { SymbolsError } from "@perfdata/symbols/resolver";
 import { openBinaryFile, openDwarf } from "@perfdata/symbols/files";
+import { BRANCH_FORMATS } from "./branch_formats.ts";
 import { about, complain, InputError, parseWord, UsageError } from "./cli.ts";
 import type { PROFILE_FLAGS } from "./flag_sets.ts";
 import type { FlagsOf } from "./flag_table.ts";
@@ -33,14 +34,6 @@ import { sampleFilter } from "./sample_flags.ts";
 import { sampleThreads } from "./sample_threads.ts";
 import { symbolOptions } from "./symbol_flags.ts";
 import { parseJobs } from "./record_flags.ts";
-
-/** The formats, with the programs that read them. */
-export const BRANCH_FORMATS: Readonly<Record<string, string>> = {
-  bolt: "branches of --binary, for perf2bolt -pa",
-  profgen: "branches of --binary, for llvm-profgen, which makes profiles for clang",
-  autofdo: "a profile by functions and lines, for clang -fprofile-sample-use",
-  lcov: "coverage of --binary by lines, functions and branches, for genhtml and codecov",
-};
 
 /** The values of `--form` by format. The first is the default. */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
