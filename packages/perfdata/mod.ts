@@ -22,6 +22,7 @@ export * from "./recording.ts";
 export type { ExecutedInsns } from "./trace/executed_insns.ts";
 export type { OpenedTrace, RecordingTrace, TraceHost } from "./trace/recording_trace.ts";
 export type * from "./trace/trace_question.ts";
+export type { TablesOptions, WrittenTables } from "./tables_of_recording.ts";
 export type { Frame } from "./sample_frames.ts";
 export type { AuxCopyOptions, AuxData, AuxProgress, CopiedAux } from "./auxtrace/aux_data.ts";
 export type { DumpTextOptions, RecordText, RecordTextOptions } from "./text/record_text.ts";

@@ -26,6 +26,7 @@ import type {
 import type { Consumer, Engine, EngineOptions, Needs, Workers } from "@perfdata/session";
 import type { WriteText } from "@perfdata/session/workers";
 import type { SymbolBundle, SymbolResolver } from "@perfdata/symbols";
+import type { OpenTable } from "@perfdata/tables";
 import type { LocatedRecord } from "@perfdata/user-records";
 import type { AuxCopyOptions, AuxData, AuxHost, CopiedAux } from "./auxtrace/aux_data.ts";
 import { ownProcess } from "./files/node_fs.ts";
@@ -42,6 +43,7 @@ import type {
   SymbolsWanted,
 } from "./profile_question.ts";
 import { noRecords, type ReadyKind, readyProfile } from "./ready_profile.ts";
+import type { TablesOptions, WrittenTables } from "./tables_of_recording.ts";
 import type { ReadingHost } from "./samples_profile.ts";
 import type { DumpTextOptions, RecordText, RecordTextOptions } from "./text/record_text.ts";
 import type { SampleTextOptions } from "./text/script_of_recording.ts";
@@ -656,6 +658,53 @@ export class Recording implements Disposable {
     });
     this.#isRead();
     return result;
+  }
+
+  /**
+   * Writes the recording as tables: samples, stacks, frames, threads, mappings, and others that have
+   * rows (docs/tables.md).
+   *
+   * @param open Creates a table when its first rows are written, such as a `ParquetFile` of
+   * `@perfdata/tables`. The caller finishes the files.
+   * @throws {PerfDataError} If the recording is damaged and {@linkcode OpenOptions.diagnostics} is
+   * missing, or has no Intel PT for `calls`.
+   *
+   * @example
+   * ```ts
+   * import { memorySink } from "@perfdata/format";
+   * import { open } from "@perfdata/perfdata";
+   * import { ParquetFile } from "@perfdata/tables";
+   * import { assertEquals } from "@std/assert";
+   *
+   * using recording = await open("fixtures/recorded/callchain.perf.data", { symbols: "none" });
+   * const files = new Map<string, ParquetFile>();
+   * const { samples } = await recording.writeTables((table) => {
+   *   const file = new ParquetFile(memorySink(), table);
+   *   files.set(table.name, file);
+   *   return file;
+   * });
+   * for (const file of files.values()) file.finish();
+   * assertEquals(files.get("samples")?.count, samples);
+   * ```
+   */
+  async writeTables(open: OpenTable, options: TablesOptions = {}): Promise<WrittenTables> {
+    const reader = await this.#open();
+    const { writeTables } = await import("./tables_of_recording.ts");
+    const written = await writeTables(
+      {
+        ...this.#progressIn(reader),
+        reader,
+        name: this.#name,
+        turns: this.#turns,
+        diagnostics: this.#options.diagnostics,
+        symbols: (wanted) => this.#symbols(wanted),
+        trace: () => this.trace(),
+      },
+      open,
+      options,
+    );
+    this.#isRead();
+    return written;
   }
 
   /**

@@ -128,7 +128,7 @@ export async function run(flags: ConvertFlags): Promise<number> {
     const traced = value.itrace === undefined
       ? undefined
       : await (await import("../shared/itraced.ts"))
-        .itraceEdit("convert", name, { letters: value.itrace });
+        .itraceEdit("convert", name, value.itrace);
     const source = traced?.source ?? openSource(name, { interruptible: true });
     const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
     const swapped = order !== undefined && (order === "little") !== reader.littleEndian

@@ -8,6 +8,7 @@ import {
 } from "@perfdata/perfdata";
 import { EventLoopTurns } from "@perfdata/format/bytes";
 import { openSource } from "@perfdata/format/files";
+import type { PtLoss } from "@perfdata/pt/decode";
 import { asUsage, complain, Complaints, Progress } from "./cli.ts";
 import type { codeFiles } from "./pt_input.ts";
 import type { SymbolFlags } from "./symbol_flags.ts";
@@ -33,6 +34,8 @@ export interface OpenRecordingOptions
   readonly naming?: OpenOptions["naming"] | undefined;
   /** Starts other threads. */
   readonly threads?: OpenOptions["threads"] | undefined;
+  /** The progress line; by default one of its own. */
+  readonly line?: Progress;
   /** Yields to the event loop; by default never, since most commands do nothing else. */
   readonly turns?: EventLoopTurns | undefined;
 }
@@ -48,10 +51,10 @@ const NO_TURNS = new EventLoopTurns(undefined, Infinity);
 export async function openRecording(
   tool: string,
   name: string,
-  { source = openSource(name), turns = NO_TURNS, ...options }: OpenRecordingOptions = {},
+  { source = openSource(name), turns = NO_TURNS, line, ...options }: OpenRecordingOptions = {},
 ): Promise<CommandRecording> {
   const complaints = new Complaints(`${tool}: ${name}`);
-  const progress = new Progress(tool, undefined);
+  const progress = line ?? new Progress(tool, undefined);
   const { itrace } = options;
   if (itrace !== undefined) {
     const { parseSampleItrace } = await import("@perfdata/pt");
@@ -136,9 +139,13 @@ export async function printItraceLoss(
   name: string,
   { synthesized }: Recording,
 ): Promise<boolean> {
-  if (synthesized === undefined) return true;
+  return synthesized === undefined || await printTraceLoss(tool, name, synthesized.loss);
+}
+
+/** Prints what could not be decoded of Intel PT. Returns whether all was decoded. */
+export async function printTraceLoss(tool: string, name: string, loss: PtLoss): Promise<boolean> {
   const { printLoss } = await import("./trace_loss.ts");
-  return printLoss(tool, name, synthesized.loss);
+  return printLoss(tool, name, loss);
 }
 
 /** The title of a recording: the name of its file or directory, without those above. */

@@ -2,25 +2,21 @@
 import { constants, zstdCompressSync } from "node:zlib";
 import { type ByteSink, EventLoopTurns } from "@perfdata/format/bytes";
 import { type NewFile, newFile, openSource } from "@perfdata/format/files";
-import { PerfDataReader } from "@perfdata/format/records";
-import { type Engine, listQueue, Pool, runEngine, stacksText } from "@perfdata/session";
+import { listQueue, Pool, stacksText } from "@perfdata/session";
 import {
   ASKED_TABLES,
   ParquetFile,
-  PT_CALLS,
   type RecordingKey,
-  RecordingTables,
   type RowSink,
   type Table,
   TABLES,
   TABLES_VERSION,
 } from "@perfdata/tables";
-import type { CallEvents, PtNames } from "@perfdata/pt/decode";
-import { about, aboutAsync, complain, Complaints, InputError, Progress } from "./cli.ts";
+import { about, aboutAsync, complain, InputError, Progress } from "./cli.ts";
 import type { Flags } from "./flag_table.ts";
-import { titleOf } from "./open_recording.ts";
+import { openRecording, printItraceLoss, printTraceLoss, traceOptions } from "./open_recording.ts";
 import { sampleFilter, type SampleFlags } from "./sample_flags.ts";
-import { resolverOf, type SymbolFlags } from "./symbol_flags.ts";
+import { type SymbolFlags, symbolsOf } from "./symbol_flags.ts";
 import { onSignals } from "./on_signals.ts";
 
 /** A recording to write as tables. It can be sent to a worker. */
@@ -148,71 +144,60 @@ export async function writeTables(
   };
   try {
     return await aboutAsync(name, async () => {
-      const complaints = new Complaints(`${tool}: ${name}`);
-      const itraced = job.itrace === undefined
-        ? undefined
-        : await (await import("./itraced.ts")).itraced(tool, name, {
-          letters: job.itrace,
-          where: flags.value,
-        });
-      const source = itraced?.source ?? openSource(name, { interruptible: true });
-      const reader = await PerfDataReader.open(source, { diagnostics: complaints.take });
-      const filter = await sampleFilter(flags, reader);
-      const resolver = (debugInformation: boolean) => ({ recorded }: Engine) =>
-        resolverOf(flags, name, { machine: recorded, parameters: false, debugInformation });
-      const tables = new RecordingTables(reader, {
-        name: titleOf(name),
-        open,
+      const { recording, complaints } = await openRecording(tool, name, {
+        source: openSource(name, { interruptible: true }),
+        turns: new EventLoopTurns(),
+        itrace: job.itrace,
+        symbols: symbolsOf(flags, name),
+        // One thread: several recordings have a thread each.
+        ...traceOptions(name, flags, 1),
+        line: new PartProgress(progress),
+      });
+      const { engine, samples, leftOut, traced } = await recording.writeTables(open, {
+        names: job.names,
+        calls: job.ptCalls,
         groupRows: job.groupRows ?? writer.groupRows,
-        pause: new EventLoopTurns().turn,
-        resolver: job.names ? resolver(true) : undefined,
-      });
-      const engine = await runEngine(reader, [tables], {
-        filter,
-        unwind: resolver(false),
+        filter: await sampleFilter(flags, recording),
         stitchLbr: flags.on["stitch-lbr"],
-        diagnostics: complaints.take,
-        progress,
       });
-      await tables.write();
-      const isDecoded = job.ptCalls !== true || await writeCalls(job, tables.key, open);
       for (const { rows } of files) rows.finish();
       goOn();
       for (const file of files) file.commit();
+      const isDecoded = traced === undefined || await printTraceLoss(tool, name, traced);
       const stacks = stacksText(engine);
       if (stacks !== undefined) complain(`${tool}: ${name}: ${stacks}`);
-      if (tables.leftOut > 0) {
-        complain(`${tool}: ${name}: ${tables.leftOut} samples are damaged or of no known event`);
+      if (leftOut > 0) {
+        complain(`${tool}: ${name}: ${leftOut} samples are damaged or of no known event`);
       }
       complaints.finish();
       const bytes = files.reduce((sum, { rows }) => sum + rows.bytes, 0);
-      const isWhole = itraced?.report() !== false && complaints.count === 0 && isDecoded;
-      return { samples: tables.samples, bytes, isWhole };
+      const isSampled = await printItraceLoss(tool, name, recording);
+      return { samples, bytes, isWhole: isSampled && isDecoded && complaints.count === 0 };
     });
   } finally {
     for (const file of files) file[Symbol.dispose]();
   }
 }
 
-/** Writes the calls of a trace. Returns whether all was decoded. */
-async function writeCalls(
-  { tool, name, flags }: TablesJob,
-  key: RecordingKey,
-  open: (table: Table, key: RecordingKey) => RowSink,
-): Promise<boolean> {
-  const [{ PtCallRows }, { openTrace }, { printLoss }] = await Promise.all([
-    import("@perfdata/tables"),
-    import("./command_trace.ts"),
-    import("./trace_loss.ts"),
-  ]);
-  const calls = new PtCallRows(open(PT_CALLS, key), key.id);
-  // One thread: several recordings have a thread each.
-  const { trace, filter, complaints } = await openTrace(tool, name, flags, { jobs: 1 });
-  const { sideband: { threads } } = trace.trace;
-  const take = (names: PtNames) => (events: CallEvents) => calls.take(events, names, threads);
-  const loss = await trace.calls(take, { filter });
-  calls.finish();
-  return printLoss(tool, name, loss, complaints);
+/** Progress of one of several recordings, which is added to that of all. */
+class PartProgress extends Progress {
+  readonly #addTo: Progress["add"];
+  #part = 0;
+  #size: number | undefined;
+
+  constructor(addTo: Progress["add"]) {
+    super("", undefined);
+    this.#addTo = addTo;
+  }
+
+  override readonly reach = (bytes: number, all: number | undefined): void => {
+    // Bytes of the trace are counted before those of the recording.
+    if (bytes < this.#part) [this.#part, this.#size] = [0, undefined];
+    this.#addTo(bytes - this.#part, (all ?? 0) - (this.#size ?? all ?? 0));
+    [this.#part, this.#size] = [bytes, all];
+  };
+
+  override readonly names = (): void => {};
 }
 
 function partsOf(partition: readonly string[], { date = "unknown" }: RecordingKey): string[] {
