@@ -1,4 +1,4 @@
-/** How AArch64 instructions use memory and registers, for types of data. */
+/** The use of memory and registers by AArch64 instructions, for types of data. */
 import { assertEquals } from "@std/assert";
 import { armDataDecoder } from "./arm_data_decoder.ts";
 
