@@ -3,16 +3,10 @@
  *
  * @module
  */
-export {
-  type AddedText,
-  type CodePieces,
-  type ScriptOptions,
-  ScriptWriter,
-} from "../script/script.ts";
+export { type CodePieces } from "../script/script.ts";
 export {
   asksFor,
   CODE_FIELDS,
-  eventFields,
   FieldError,
   type FieldWish,
   parseFields,
@@ -22,10 +16,8 @@ export {
   SCRIPT_FIELDS,
   type ScriptField,
 } from "../script/script_fields.ts";
-export { type FrameFields, type PlaceWants, ScriptPlaces } from "../script/script_places.ts";
+export { type PlaceWants } from "../script/script_places.ts";
 export {
-  ROW,
-  ROW_WORDS,
   type RowBlock,
   type RowCounts,
   ScriptRows,

@@ -19,5 +19,12 @@ export {
 } from "../script/script_pt_join.ts";
 export { type FirstPeriod, type PtScriptPart } from "../script/script_pt_maker.ts";
 export { ScriptTraces, type TraceNames } from "../script/script_traces.ts";
+export {
+  recordedBetween,
+  recordedSamples,
+  type TraceScript,
+  traceScript,
+  type TraceScriptWish,
+} from "../script/trace_script.ts";
 export { CallJson, type CallJsonOptions } from "../tree/call_json.ts";
 export { CallText } from "../tree/call_text.ts";
