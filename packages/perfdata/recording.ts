@@ -1,3 +1,4 @@
+// One class, since its methods share the source, its reader and the options; what they do is in other modules.
 import type { Profile, SampleCollector } from "@perfdata/profile";
 import type { DumpStats, HeaderOptions } from "@perfdata/dump";
 import type { CopyStats, Edit } from "@perfdata/edit";
