@@ -12,11 +12,9 @@ import {
 import { expandedStream, fileCompression, PerfDataReader } from "@perfdata/format/records";
 import type { LookUpProgress } from "@perfdata/session";
 import type { SymbolBundle, SymbolFiles } from "@perfdata/symbols";
-import { type FilePath, pathSource, pathText } from "./files/path_source.ts";
-import { tableFolder } from "./files/table_folder.ts";
 import type { OpenSymbols, ShareWork } from "./profile_question.ts";
 import { inputKind, type InputOfKind } from "./input_kind.ts";
-import { ownProcess } from "./files/node_fs.ts";
+import { type FilePath, ownProcess, pathText } from "./files/node_fs.ts";
 import { areTables, type TableFiles } from "./ready_profile.ts";
 import { type OpenedTracing, Recording } from "./recording.ts";
 import type { ShareText } from "./text/text_host.ts";
@@ -127,7 +125,7 @@ export async function open(input: RecordingInput, options: OpenOptions = {}): Pr
     ? input
     : path === undefined
     ? await expanded(await contentOf(input, signal))
-    : tableFolder(path) ?? await expanded(pathSource(path));
+    : await inputAt(path);
   try {
     const { turns = new EventLoopTurns(signal) } = options;
     const found = await inputKind(whole);
@@ -217,6 +215,15 @@ function codeOpener(
       folder: isMachine ? folder : undefined,
     });
   };
+}
+
+/** Opens tables or a file. What opens them is loaded on demand: a page has no paths. */
+async function inputAt(path: FilePath): Promise<Reopenable | TableFiles> {
+  const { tableFolder } = await import("./files/table_folder.ts");
+  const tables = tableFolder(path);
+  if (tables !== undefined) return tables;
+  const { pathSource } = await import("./files/path_source.ts");
+  return await expanded(pathSource(path));
 }
 
 /** A source that can be read again. */

@@ -17,6 +17,7 @@
  * @module
  */
 export { machineFiles, machinePlaces } from "../files/machine_files.ts";
+export { type FilePath } from "../files/node_fs.ts";
 export * from "../files/path_sink.ts";
 export * from "../files/path_source.ts";
 export { type TableFolder, tableFolder } from "../files/table_folder.ts";

@@ -7,6 +7,11 @@ export function pathIn(folder: FilePath, name: string): FilePath {
   return Uint8Array.of(...folder, ...new TextEncoder().encode(`/${name}`));
 }
 
+/** A path as text. Bytes that are not UTF-8 become U+FFFD. */
+export function pathText(path: FilePath): string {
+  return typeof path === "string" ? path : new TextDecoder().decode(path);
+}
+
 /** The part of `node:fs` that is used; Node, Bun and Deno have it. */
 export interface NodeFs {
   /** Opens a file for reading, or with `w` creates or empties it for writing. */

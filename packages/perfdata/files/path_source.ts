@@ -1,8 +1,6 @@
 import type { SyncSource } from "@perfdata/format/bytes";
 import { openDirectorySource } from "@perfdata/format/records";
-import { type FilePath, nodeFs, pathIn } from "./node_fs.ts";
-
-export type { FilePath };
+import { type FilePath, nodeFs, pathIn, pathText } from "./node_fs.ts";
 
 /** A file on disk, or the files of a recording directory. */
 export interface PathSource extends SyncSource {
@@ -47,9 +45,4 @@ export function pathSource(path: FilePath): PathSource {
       file = undefined;
     },
   };
-}
-
-/** A path as text. Bytes that are not UTF-8 become U+FFFD. */
-export function pathText(path: FilePath): string {
-  return typeof path === "string" ? path : new TextDecoder().decode(path);
 }
