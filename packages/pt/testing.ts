@@ -176,6 +176,18 @@ export async function small(recording: Small): Promise<OpenedSmall> {
   return { trace, names };
 }
 
+/** 1000 calls 1010 twice; each call lasts from one TSC packet to the next. */
+export const TWO_CALLS: readonly Packet[] = [
+  ...psb(0, BASE),
+  tsc(1000),
+  // The return from the first call, and from the second.
+  tnt("1"),
+  tsc(3000),
+  tnt("1"),
+  tsc(6000),
+  ip("TIP", BASE),
+];
+
 /** A trace with core clocks between branches. */
 export const CYCLES: readonly Packet[] = [
   ...psb(0, BASE),

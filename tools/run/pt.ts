@@ -8,6 +8,7 @@ import {
   type JoinedPtCalls,
   latencyJson,
   latencyLines,
+  ofCpus,
   packetsText,
   parseAround,
   PtCalls,
@@ -43,7 +44,7 @@ import { whyNothing } from "../shared/nothing.ts";
 import { parseCount, parseJobs } from "../shared/record_flags.ts";
 import { insnText } from "../shared/insn_text.ts";
 import { codeOf, imagesOf, namedImages, openPt, reportLoss } from "../shared/pt_input.ts";
-import { ofCpus, type PtAbout, ptJobs, ptRows, ptWorkers } from "../shared/pt_workers.ts";
+import { type PtAbout, ptJobs, ptRows, ptWorkers } from "../shared/pt_workers.ts";
 import type { FLAGS } from "../pt.ts";
 
 /** Bits of the event's `config`: tracing enabled, and branch tracing enabled. */

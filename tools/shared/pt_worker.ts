@@ -1,9 +1,9 @@
 // Worker that decodes parts of a trace for `pt` (see pt.ts).
 import { guardHeap } from "@perfdata/format/files";
-import { callWhole, listWhole, PtNames, type PtWhole, servePt } from "@perfdata/pt/decode";
+import { callWhole, listWhole, ofCpus, PtNames, type PtWhole, servePt } from "@perfdata/pt/decode";
 import { insnText } from "./insn_text.ts";
 import { codeOf, imagesOf, namedImages, openPtAgain } from "./pt_input.ts";
-import { ofCpus, type PtAbout, ptRows } from "./pt_workers.ts";
+import { type PtAbout, ptRows } from "./pt_workers.ts";
 import { resolverOf } from "./symbol_flags.ts";
 
 /** Opens in a worker the recording that the first thread has opened. */

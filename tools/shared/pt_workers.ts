@@ -83,8 +83,3 @@ export function ptRows(
   const rows = typeof by === "string" ? functionRows(names) : callRowsOf(by.name, names);
   return { rows, tree: false, events: by === "events" };
 }
-
-/** The test whether a buffer is of one of these CPUs. */
-export function ofCpus(cpus: ReadonlySet<number> | undefined): PtCallWhole["wants"] {
-  return ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu));
-}

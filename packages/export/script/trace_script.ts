@@ -3,10 +3,12 @@ import { PERF_TYPE_HARDWARE } from "@perfdata/format/constants";
 import { clockRatios, type ItraceOptions } from "@perfdata/pt";
 import {
   type AddedLists,
+  ofCpus,
   PtNames,
   type PtTrace,
   type RecordedSamples,
   type TimeOrigin,
+  traceFilter,
 } from "@perfdata/pt/decode";
 import type { EngineOptions } from "@perfdata/session";
 import type { WriteText } from "@perfdata/session/workers";
@@ -15,12 +17,7 @@ import { type AddedText, ScriptWriter } from "./script.ts";
 import { asksFor, CODE_FIELDS, eventFields, type FieldWish } from "./script_fields.ts";
 import { ScriptPlaces } from "./script_places.ts";
 import { PtScriptWriter } from "./script_pt.ts";
-import {
-  type PtScriptOrder,
-  type PtScriptWhole,
-  type ScriptSamplesOptions,
-  scriptWhole,
-} from "./script_pt_join.ts";
+import { type PtScriptOrder, type PtScriptWhole, scriptWhole } from "./script_pt_join.ts";
 import { ROW, ROW_WORDS, type ScriptRows } from "./script_rows.ts";
 import type { ScriptHost } from "./write_script.ts";
 
@@ -55,7 +52,7 @@ export interface TraceScript extends PtScriptWhole {
  */
 export async function traceScript(
   opened: PtTrace,
-  { itrace, wish, nanoseconds, objectWidth, chains, filter }: TraceScriptWish,
+  { itrace, wish, nanoseconds, objectWidth, chains, filter = {} }: TraceScriptWish,
   { symbols, code }: ScriptHost,
 ): Promise<TraceScript> {
   const trace = itrace.timeless ? opened.timeless() : opened;
@@ -113,24 +110,11 @@ export async function traceScript(
     ipc: asksFor(wish, "ipc"),
     hasKernel: !event.attr.flags.exclude_kernel,
     snapshots: aux.mayOverlap,
-    filter: filterOf(filter, trace),
+    filter: traceFilter(trace, filter),
   };
-  const cpus = filter?.cpus;
-  const wants = ({ cpu }: { readonly cpu?: number | undefined }) =>
-    cpus === undefined || (cpu !== undefined && cpus.has(cpu));
+  const wants = ofCpus(filter.cpus);
   const whole = scriptWhole({ trace, wants, names, writer, options });
   return { ...whole, resolver, outputs: outputs.length };
-}
-
-/** The filter in units of the trace's clock. */
-function filterOf(
-  filter: EngineOptions["filter"],
-  { clock: { origin }, sideband }: PtTrace,
-): ScriptSamplesOptions["filter"] {
-  const tids = sideband.threads.chosen(filter ?? {});
-  const time = filter?.time;
-  if (time === undefined) return { tids };
-  return { tids, from: origin.since(time[0]), to: origin.since(time[1]) };
 }
 
 /**

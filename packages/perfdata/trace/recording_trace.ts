@@ -10,12 +10,14 @@ import {
   functionRows,
   joinCalls,
   listCalls,
+  ofCpus,
   PLACE_ROWS,
   PtCalls,
   type PtLoss,
   ptLoss,
   PtSamples,
   type PtWhole,
+  traceFilter,
 } from "@perfdata/pt/decode";
 import { type EngineOptions, sampleSpan } from "@perfdata/session";
 import type { SymbolResolver } from "@perfdata/symbols";
@@ -244,15 +246,9 @@ export class RecordingTrace {
     return new PtNames(code, await this.#host.symbols(wanted));
   }
 
-  #chosen({ cpus, time, ...threads }: NonNullable<EngineOptions["filter"]> = {}): Chosen {
-    const { clock: { origin }, sideband } = this.trace;
-    const tids = sideband.threads.chosen(threads);
-    const times = time && { from: origin.since(time[0]), to: origin.since(time[1]) };
-    return {
-      filter: { tids, ...times },
-      cpus,
-      wants: ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu)),
-    };
+  #chosen(filter: NonNullable<EngineOptions["filter"]> = {}): Chosen {
+    const { cpus } = filter;
+    return { filter: traceFilter(this.trace, filter), cpus, wants: ofCpus(cpus) };
   }
 
   #work({ filter, cpus }: Chosen, by: "stacks" | "events"): Parameters<ShareTrace>[0] {

@@ -3,22 +3,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { PerfDataError } from "@perfdata/format/bytes";
 import type { Profile } from "@perfdata/profile";
 import { bytesSource } from "@perfdata/symbols/resolver";
-import { at, BASE, CODE, ip, psb, type Small, smallBytes, tnt, tsc } from "../../pt/testing.ts";
+import { at, CODE, smallBytes, TWO_CALLS } from "../../pt/testing.ts";
 import { open, type OpenOptions, type Recording, type TraceWork } from "../mod.ts";
-
-/** 1000 calls 1010 twice; each call lasts from one TSC packet to the next. */
-const TWO_CALLS: Small = {
-  cpus: [[
-    ...psb(0, BASE),
-    tsc(1000),
-    // The return from the first call, and from the second.
-    tnt("1"),
-    tsc(3000),
-    tnt("1"),
-    tsc(6000),
-    ip("TIP", BASE),
-  ]],
-};
 
 const RECORDED = new URL("../../../fixtures/recorded/callchain.perf.data", import.meta.url);
 
@@ -27,7 +13,7 @@ const code = () => ({
 });
 
 async function opened(options: OpenOptions = {}): Promise<Recording> {
-  return await open(await smallBytes(TWO_CALLS), { symbols: "none", code, ...options });
+  return await open(await smallBytes({ cpus: [TWO_CALLS] }), { symbols: "none", code, ...options });
 }
 
 /** Periods by stack of addresses in the file, of samples of one event. */
@@ -98,13 +84,12 @@ Deno.test("trace: a filter by thread or CPU leaves out others in all methods", a
 
 Deno.test("trace: a filter by process keeps all of its threads, and those of no other process", async () => {
   // Thread 8 of process 7 runs on CPU 1, and process 9 on CPU 2.
-  const packets = TWO_CALLS.cpus[0] ?? [];
   const sample_id = { pid: 7, tid: 8, time: at(-950), cpu: 1, identifier: 21n };
   const body = { pid: 7, ppid: 7, tid: 8, ptid: 7, time: at(-950) };
   const fork = { record: { type: 7, name: "FORK", misc: 0, body, sample_id }, event: 1 } as const;
   const started = [7, 8, 9].map((tid, cpu) => ({ ticks: -900, cpu, tid }));
   const small = {
-    cpus: [packets, packets, packets],
+    cpus: [TWO_CALLS, TWO_CALLS, TWO_CALLS],
     tids: [7, 9],
     items: [fork],
     switches: started,
@@ -133,7 +118,10 @@ Deno.test("trace: instructions() counts the executions of each instruction after
 });
 
 Deno.test("trace: without code, the loss names the object whose code is missing", async () => {
-  using recording = await open(await smallBytes(TWO_CALLS), { symbols: "none", code: "none" });
+  using recording = await open(await smallBytes({ cpus: [TWO_CALLS] }), {
+    symbols: "none",
+    code: "none",
+  });
   const { profile, loss } = await (await recording.trace()).profile();
   assertEquals([profile.samples.length, loss.missingCode], [0, "/bin/small: file missing"]);
   assert(loss.undecoded?.startsWith("not decoded: "), loss.undecoded);
@@ -142,7 +130,7 @@ Deno.test("trace: without code, the loss names the object whose code is missing"
 Deno.test("trace: code is searched in the files that are given for symbols", async () => {
   const asked: string[] = [];
   const files = { open: (path: string) => void asked.push(path), read: () => undefined };
-  using recording = await open(await smallBytes(TWO_CALLS), { symbols: files });
+  using recording = await open(await smallBytes({ cpus: [TWO_CALLS] }), { symbols: files });
   await (await recording.trace()).branches(() => {});
   assert(asked.includes("/bin/small"), `${asked}`);
 });

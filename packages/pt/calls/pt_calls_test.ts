@@ -1,20 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { decodePt } from "../decode/pt_run.ts";
-import { at, BASE, ip, psb, small, tnt, tsc } from "../testing.ts";
+import { at, small, TWO_CALLS } from "../testing.ts";
 import { PtCalls } from "./pt_calls.ts";
 import type { CallFilter } from "./pt_calls.ts";
-
-/** 1000 calls 1010 twice; each call lasts from one TSC packet to the next. */
-const TWO_CALLS = [
-  ...psb(0, BASE),
-  tsc(1000),
-  // The return from the first call, and from the second.
-  tnt("1"),
-  tsc(3000),
-  tnt("1"),
-  tsc(6000),
-  ip("TIP", BASE),
-];
 
 /** Calls and returns as text, with times in ns since the first TSC packet. */
 async function calls(packets = TWO_CALLS, filter: CallFilter = {}, from = 0) {

@@ -4,16 +4,35 @@ import { PERF_RECORD_SAMPLE } from "@perfdata/format/constants";
 import {
   type Consumer,
   type Engine,
+  type EngineOptions,
   parseLength,
   parseTime,
   resolveTime,
   type Run,
   type TimeRange,
 } from "@perfdata/session";
+import type { AuxStream } from "@perfdata/session/auxtrace";
+import type { CallFilter } from "../calls/pt_calls.ts";
 import type { PtTrace } from "../code/pt_trace.ts";
 import { snapshotTimes } from "../decode/pt_snapshots.ts";
 import { ptSpan } from "../decode/pt_span.ts";
 import type { TimeOrigin } from "../decode/pt_time.ts";
+
+/** The test whether a buffer is of one of these CPUs; all are without CPUs. */
+export function ofCpus(cpus: ReadonlySet<number> | undefined): (stream: AuxStream) => boolean {
+  return ({ cpu }) => cpus === undefined || (cpu !== undefined && cpus.has(cpu));
+}
+
+/** A filter by process, thread and time, in thread ids and in ns since the clock's origin. */
+export function traceFilter(
+  { clock: { origin }, sideband }: PtTrace,
+  { time, ...threads }: NonNullable<EngineOptions["filter"]>,
+): CallFilter {
+  const tids = sideband.threads.chosen(threads);
+  return time === undefined
+    ? { tids }
+    : { tids, from: origin.since(time[0]), to: origin.since(time[1]) };
+}
 
 /** A moment, and the distance to both sides. */
 export interface Around {
