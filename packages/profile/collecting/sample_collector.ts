@@ -1,3 +1,4 @@
+// One class, since the columns that samples fill are also those that a part sends and a join adds up.
 import { CGROUP, layoutOf, type PerfEvent, type RecordBatch } from "@perfdata/format/records";
 import { byteAt, floatAt, intAt, numberAt } from "@perfdata/format/bytes";
 import {

@@ -1,3 +1,4 @@
+// One module, since switches, interrupts and samples change the same state of a thread, in order of time.
 import { intAt } from "@perfdata/format/bytes";
 import type { PerfEvent } from "@perfdata/format/records";
 import {

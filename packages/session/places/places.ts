@@ -1,3 +1,4 @@
+// One class, since its look-ups share what they found before: maps, objects and frames of the same numbers.
 export type { MachineView } from "../machine/machine_view.ts";
 export type { JitRecorded, JitVersions } from "./jit_versions.ts";
 import { buildIdText } from "@perfdata/format/features";
